@@ -1,9 +1,12 @@
 /**
- * Ends a process of a Node that does not suit, with one line and exit 2. The command, the build and the demo load it before anything
- * else. So it is plain JavaScript that the first Node with ES modules, 12.17, can parse, and it imports nothing.
+ * Ends the process, with one line and exit 2, if this version of Node is not supported. The command, the build and the demo load this file
+ * before anything else. So it is plain JavaScript that the first Node with ES modules, 12.17, can parse, and it imports nothing.
  */
 
-/** The same as `engines` in package.json: the oldest minor of each line that packages of ours support. The last also allows all newer lines. */
+/**
+ * The same as `engines` in package.json: the oldest minor of each line that packages of ours support. The last entry also allows all newer
+ * lines.
+ */
 const FLOORS = [
   [20, 19],
   [22, 12],

@@ -103,7 +103,7 @@ ${relation.comment}.${key.length === 0 ? '' : ` Key: ${names(key)}.`}${belongs.j
 ${parts.join('\n')}`
 }
 
-/** The first relation that has a column with exactly this comment. */
+/** The first relation with each column. Columns are the same if their declarations are equal, comments included. */
 const FIRST = new Map<string, CatalogEntry>()
 for (const relation of CATALOG)
   for (const column of relation.columns) {

@@ -1,6 +1,6 @@
 /**
- * The table of commands, a row each, in the groups of `--help`. Every start loads it, so a row checks its flags and reads the settings,
- * and then loads its command with `import()`. The parameters of that file say which flags it gets.
+ * The table of commands, a row each, in the groups of `--help`. Every start loads the table, so a row checks its flags and reads the
+ * settings, and then loads the file of its command with `import()`. The parameters of that file say which flags the command gets.
  */
 import type { Command } from './context.js'
 import { CHECK } from './table/check.js'

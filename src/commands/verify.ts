@@ -1,6 +1,6 @@
 /**
- * What `verify` does: both halves of the proof. The sample holds the warehouse, like a sync: both together would exceed the cap. The
- * local half holds nothing and makes no request to the API.
+ * What `verify` does: the comparison of a sample with the API, and the local checks. The sample holds the warehouse, because its requests
+ * beside a sync's would exceed the cap. The local checks hold nothing and send nothing to the API.
  */
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../base/clock.js'
@@ -44,7 +44,7 @@ export const verify = async (context: CliContext, request: VerifyRequest): Promi
       next: 'do what the output on stdout says about each finding',
     }),
   })
-  // Values of the API are quoted, and any of them may contain a token.
+  // The output quotes values of the API, and a value may contain a token.
   await (settings.json ? context.print : context.tell)(redact(output))
 }
 
@@ -62,14 +62,14 @@ const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
   }
   await using held = await holdStorage({ ...work, command: 'verify' })
   const local = await verifyPublished(settings, held.signal)
-  // A state that cannot be read has been reported.
+  // A state that cannot be read was already reported.
   const isReadable = !local.problems.some(({ rule }) => UNREADABLE.includes(rule))
   const accounts = isReadable ? await sampleAll(work, held) : []
   const outcome = { accounts, isSampleGiven: sample !== null, isSignalled: held.signal.aborted }
   return { exitCode: exitCodeOf(local, outcome), local, sample: { seed, accounts } }
 }
 
-/** Before the storage is held: if a holder of a new bucket ends early, the next run waits for a window. */
+/** Called before the storage is held: after a holder of a new bucket ends early, the next run has to wait for a window. */
 const requireState = async (settings: Settings, signal: AbortSignal): Promise<void> => {
   const { storage } = settings
   if (storage === null) {
@@ -94,7 +94,7 @@ const UNREADABLE: readonly string[] = [
 const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise<LocalProof> => {
   const { storage, warehouseDirectory } = settings
   if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
-  // The client of object stores is loaded only here, so that other warehouses do without it.
+  // The client of object stores is loaded only for a warehouse in a bucket.
   const { openStore } = await import('../object-store/open.js')
   await using store = await openStore(storage)
   const proof = await verifyBucket(store, signal)
@@ -119,7 +119,7 @@ const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly Acco
     signal: held.signal,
     log,
     run: async (account, allowance, signal) => {
-      // Somebody waits for the verdict, and can ask for it again.
+      // A person waits for the verdict, and can run the command again.
       const limits = { ...settings.limits, patience: 0 }
       await using source = openSource({ account, settings, storage: held, limits, log })
       const proof = await verifySample({

@@ -1,4 +1,4 @@
-/** A run that writes to the warehouse: holds its storage, does the work, and publishes the committed rows. Also the API of an account. */
+/** A run that writes to the warehouse: holds its storage, does the work, and publishes the committed rows. Opens the API of an account. */
 import { type Clock, type Span, startSpan, systemClock } from '../base/clock.js'
 import { EXIT_CODES, messageOf } from '../base/errors.js'
 import { createRedactor } from '../base/secret.js'
@@ -22,16 +22,16 @@ import { errorCodeOf, reasonOf } from './text/run-lines.js'
 interface WarehouseRun extends Work {
   readonly command: RunCommand
   readonly observer: RunObserver
-  /** Watches the run for its metrics; null if there are none. */
+  /** Watches the run for its metrics; null without metrics. */
   readonly watch?: RunWatch | null | undefined
   /** The object store, by default a real one; the simulation passes its own. */
   readonly openStore?: OpenStore | undefined
 }
 
 export interface RunWatch {
-  /** The run holds the warehouse. It has waited so long, such as for the lease of a bucket. */
+  /** The run holds the warehouse, after it waited `waitMs`, such as for the lease of a bucket. */
   held(waitMs: number): void
-  /** The rows of the run are committed, and published next. No signal has stopped it; `run.signal` aborts when one does. */
+  /** The rows of the run are committed, and published next. No signal has stopped the run; `run.signal` aborts at a signal. */
   committed(run: CommittedRun): Promise<void>
   /** The run has published. The database is still open. */
   published(database: Database): Promise<void>
@@ -49,8 +49,8 @@ interface OpenRun {
 }
 
 /**
- * Throws a `WarehouseError` or a bug; every other failure is in the report. How the run ended is recorded where `status` finds it. If even
- * that fails, the report or the error says so.
+ * Throws a `WarehouseError` or a bug; every other failure is in the report. The end of the run is recorded where `status` finds it. If the
+ * record fails, the report or the error says so.
  */
 export const runAndPublish = async (
   options: WarehouseRun,
@@ -95,11 +95,11 @@ export const runAndPublish = async (
   }
 }
 
-/** What it returns resolves to what to say if the end could not be recorded; to null if it was. The log has the reason. */
+/** The returned function resolves to a problem to report if the end could not be recorded, otherwise to null. The log has the reason. */
 const endRecorder = ({ settings, log }: WarehouseRun, storage: Pick<Storage, 'recordEnd'>, span: Span) => {
   const redact = createRedactor(secretsOf(settings))
   return async (end: Omit<Ending, 'startedMs' | 'endedMs'>): Promise<string | null> => {
-    // Wrong settings are no news of the warehouse.
+    // Wrong settings say nothing about the warehouse.
     if (end.exitCode === EXIT_CODES.usage) return null
     const reason = end.reason === null ? null : redact(end.reason)
     try {
@@ -112,7 +112,7 @@ const endRecorder = ({ settings, log }: WarehouseRun, storage: Pick<Storage, 're
   }
 }
 
-/** The last line has the reasons of a run that is not complete. */
+/** Adds a problem to the reasons, which the last line prints for a run that is not complete. */
 const withReason = (report: SyncReport, problem: string): SyncReport => ({
   ...report,
   accounts: report.accounts.map((run) => ({
@@ -125,7 +125,7 @@ interface SourceOptions extends Pick<Work, 'settings' | 'log'> {
   readonly account: AccountSettings
   /** Only the holder of the warehouse may open its request ledger, and send requests. */
   readonly storage: Pick<Storage, 'requireHeld'>
-  /** By default those of the settings. */
+  /** By default the limits of the settings. */
   readonly limits?: HttpLimits
   /** Whether an earlier run was answered at this address. */
   readonly wasAnswered?: boolean

@@ -7,21 +7,21 @@ import { type Flag, type Flags, type FlagValues, usageError } from './flags.js'
 import { mistakesIn, unknownCommand } from './mistakes.js'
 import { COMMANDS, GROUPS } from './table.js'
 
-/** Wider terminals get no longer lines. */
+/** The longest line, also on a wider terminal. */
 const COLUMNS_MAX = 110
-/** Of what is no terminal. */
+/** The width if stdout is not a terminal. */
 const COLUMNS = 80
 
 interface Surroundings {
-  /** Of the terminal; undefined for what is none. */
+  /** The columns of the terminal; undefined without a terminal. */
   readonly columns: number | undefined
   /** Runs the command that was named, with the values of its flags. */
   run(command: Command, flags: FlagValues): Promise<void>
 }
 
 /**
- * Runs the command that `argv` (without `node` and the script) names. Resolves to help or version, if it names one, and else to an
- * empty text. Throws an error `usage` which lists what is wrong, and what the command throws.
+ * Runs the command that `argv` (without `node` and the script) names. Resolves to the help or the version if `argv` requests one, otherwise
+ * to an empty text. Throws an error `usage` that lists what is wrong, or the error of the command.
  */
 export const runYargs = async (
   argv: readonly string[],
@@ -36,12 +36,12 @@ export const runYargs = async (
     .fail((message, error) => {
       throw error?.name === 'YError' ? usageError(message, commandIn(words)?.name ?? '') : error
     })
-    // Before yargs checks anything itself: it stumbles over `--constructor`.
+    // Our checks come before those of yargs, which fails at `--constructor`.
     .middleware(({ _: [named, ...others] }) => refuseMistakes(words, named, others.map(String)), true)
-  // They may stand in front of the command.
+  // Flags may stand in front of the command.
   for (const [name, { type }] of Object.entries(ALL_FLAGS))
     if (type === 'boolean') parser.option(name, { type, global: false, hidden: true })
-  // The overview has them in groups, so yargs does not list them.
+  // The overview lists the commands in groups, so yargs does not list them.
   for (const command of COMMANDS)
     parser.command(
       command.name,
@@ -57,9 +57,9 @@ export const runYargs = async (
 }
 
 /**
- * What a shell offers for the last word, which may be empty: commands and flags, or values of a flag. If there is nothing, the
- * shell offers files. SHELL says whether yargs adds descriptions for zsh or fish. yargs itself knows neither `--flag=value`, which
- * shells split differently, nor the values of flags.
+ * What a shell offers for the last word, which may be empty: commands and flags, or values of a flag. For an empty list, the shell offers
+ * files. SHELL says whether yargs adds descriptions for zsh or fish. yargs itself knows neither `--flag=value`, which shells split
+ * differently, nor the values of flags.
  */
 export const completionsOf = async (words: readonly string[]): Promise<readonly string[]> => {
   const { before, current } = splitWords(words)
@@ -70,7 +70,7 @@ export const completionsOf = async (words: readonly string[]): Promise<readonly 
   if (flag?.type === 'string') return await valuesOf(flag, current)
   const argument = Object.values(flags).find(({ type }) => type === 'argument')
   if (argument !== undefined && !current.startsWith('-')) return await valuesOf(argument, current)
-  // yargs stumbles over `--constructor`.
+  // yargs fails at `--constructor`.
   const known = before.filter(
     (word) => !word.startsWith('-') || Object.hasOwn(flags, word.slice('--'.length)),
   )
@@ -80,7 +80,7 @@ export const completionsOf = async (words: readonly string[]): Promise<readonly 
   return await parser.getCompletion([...known, current])
 }
 
-/** Makes two words of `--flag=value`. bash has made three. */
+/** Splits `--flag=value` into two words. bash has already split it into three. */
 const splitWords = (words: readonly string[]) => {
   const cursor = words.at(-1) ?? ''
   const before = words.slice(0, -1)
@@ -100,7 +100,7 @@ const valuesOf = async (
 }
 
 const createParser = (): Argv =>
-  // It looks for nothing in the working directory, which may be gone.
+  // yargs gets `/`, because the working directory may be gone.
   yargs([], '/')
     .scriptName('fieldwork-sync')
     .locale('en')
@@ -125,7 +125,7 @@ const commandIn = (words: readonly string[]): Command | undefined => {
 
 const ALL_FLAGS: Flags = Object.assign({}, ...COMMANDS.map(({ flags }) => flags))
 
-/** Throws an error `usage` unless the words name a command and only what it takes. */
+/** Throws an error `usage` unless the words name a command, and flags and values that it takes. */
 const refuseMistakes = (
   words: readonly string[],
   named: string | number | undefined,
@@ -139,7 +139,7 @@ const refuseMistakes = (
   if (command === undefined) throw usageError('say which command to run', '')
 }
 
-/** Of a flag that is given twice, the last value counts, or all if it takes several. */
+/** If a flag is given twice, its last value counts; all values count if the flag takes several. */
 const flagsOf = (flags: Flags, values: ArgumentsCamelCase): FlagValues => {
   const [, argument] = values._
   return Object.fromEntries(
@@ -167,7 +167,7 @@ const flagsOf = (flags: Flags, values: ArgumentsCamelCase): FlagValues => {
 const escaped = (word: string): string => (/^--\s/.test(word) ? ` ${word}` : word)
 const unescaped = (text: string): string => text.replace(/^ (?=--\s)/, '')
 
-/** The flags that many commands have, below those of the command itself. */
+/** The flags that many commands have, listed below the command's own flags. */
 const COMMON_GROUPS: Readonly<Record<string, string>> = {
   config: 'Settings:',
   warehouse: 'Settings:',
@@ -222,5 +222,5 @@ const overview = (): string => {
 
 const MORE_HELP = 'fieldwork-sync COMMAND --help shows the flags of a command, and two examples.'
 
-/** A line of yargs' layout: a tab divides its columns, which are wrapped apart. */
+/** A line of yargs' layout: a tab divides the two columns, each of which is wrapped by itself. */
 const inColumns = (left: string, right: string): string => `  ${left}\t  ${right}`

@@ -1,5 +1,5 @@
 /**
- * The tables of the API document, "Resources and their fields", copied by hand from its text, and values that a service wrote, read
+ * The tables of the API document, "Resources and their fields", copied by hand from its text, and functions that read a service's values
  * without trusting them.
  */
 
@@ -16,8 +16,8 @@ export const integerOf = (value: unknown): number | null =>
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /**
- * A moment as the API writes it (API document, "Resources and their fields"). In milliseconds two different moments could be equal, and
- * a bound that a service keeps would look broken.
+ * A moment as the API writes it (API document, "Resources and their fields"). In milliseconds two different moments could be equal, and a
+ * correct bound of a service would look wrong.
  */
 export interface Moment {
   /** Microseconds since 1970; further digits are cut off. */
@@ -44,7 +44,7 @@ export const parseMoment = (value: unknown): Moment | null => {
   return { micros, digits: fraction.length, offset }
 }
 
-/** With 0, 3 or 6 fractional digits; in UTC, or at an offset that is so many minutes east of it. */
+/** With 0, 3 or 6 fractional digits; in UTC, or at an offset of `minutesEast` minutes. */
 export const formatMoment = (micros: bigint, offset = 'Z', minutesEast = 0n): string => {
   const local = micros + minutesEast * 60n * MICROS_PER_SECOND
   const fraction = ((local % MICROS_PER_SECOND) + MICROS_PER_SECOND) % MICROS_PER_SECOND
@@ -55,7 +55,7 @@ export const formatMoment = (micros: bigint, offset = 'Z', minutesEast = 0n): st
   return `${whole}.${digits.endsWith('000') ? digits.slice(0, 3) : digits}${offset}`
 }
 
-/** One unit of the last digit that the moment was written with, microseconds. */
+/** One unit of the last written digit of the moment, microseconds. */
 export const stepOf = ({ digits }: Moment): bigint => 10n ** BigInt(6 - Math.min(6, digits))
 
 export interface Field {
@@ -149,7 +149,7 @@ export const PAGINATION_FIELDS: Fields = {
   total_count: { type: 'integer' },
 }
 
-/** Whether a value is one that the document allows in the field. */
+/** Whether the document allows the value in the field. */
 export const conforms = (value: unknown, { type, nullable, values }: Field): boolean => {
   if (value === null) return nullable === true
   if (values !== undefined && !(typeof value === 'string' && values.includes(value))) return false

@@ -1,6 +1,6 @@
 /**
- * What the API document is silent about: records; answers to requests that it does not describe and to those beyond the
- * cap; headers and connections.
+ * Observations where the API document is silent: records, answers to requests that it does not describe, answers to requests beyond the
+ * cap, headers and connections.
  */
 import { DECLARED_CODINGS } from '../http/decompress.js'
 import {
@@ -79,7 +79,7 @@ const recordOf = ({ record }: { readonly record: JsonObject }) => record
 
 const PAGE_LENGTH_MAX = 160
 
-/** An error as it came; of a page what the document leaves open. */
+/** Describes an answer: the text of an error, or the parts of a page that the document leaves open. */
 const describe = ({ status, json, excerpt }: Answer, { show }: Reader): string => {
   if (status !== 200 || !isObject(json)) return `${status} ${excerpt}`.trim()
   const { pagination, surveys } = json
@@ -98,7 +98,7 @@ const PAST_THE_END = 7
 /** How far the service's clock is from ours. */
 const observeDate = ({ reader: { seen } }: Evidence): string => {
   const distancesMs = seen.answers.flatMap(({ dateMs, sentAtMs, headersAtMs }) =>
-    // The date is cut to its second, and we take it for written halfway between request and answer.
+    // The date has whole seconds, so we add half a second. We assume that it was written halfway between request and answer.
     dateMs === null ? [] : [dateMs + 500 - (sentAtMs + headersAtMs) / 2],
   )
   if (distancesMs.length === 0) return 'none, or not an HTTP date'

@@ -1,4 +1,7 @@
-/** Rules of the API document, observations where it is silent, and rules about what the other rules have read. */
+/**
+ * The types of rules and observations: rules of the API document, observations where the document is silent, and rules about everything
+ * that the other rules have read.
+ */
 import { conforms, describeField, type Field, type Fields, type JsonObject } from './fields.js'
 import type { Evidence } from './read/evidence.js'
 import type { ListReading, Reader } from './read/reader.js'
@@ -6,13 +9,13 @@ import { fail, PASS, Unseen, type Verdict } from './verdict.js'
 
 /** What rules and observations have in common. */
 interface Check {
-  /** The heading of the API document that contains it. */
+  /** The heading of the API document that contains the rule. */
   readonly section: string
-  /** May send requests. Throws `Unseen` where the rule or observation lacks what it needs. */
+  /** May send requests. Throws `Unseen` if the service does not show what the rule or observation needs. */
   readonly check: (evidence: Evidence) => Verdict | Promise<Verdict>
   /**
-   * `last`: takes many requests, so it comes after the others that send some. `passive`: sends no requests, and comes after all others, on
-   * everything that they have read.
+   * `last`: sends many requests, so it comes after the other rules that send requests. `passive`: sends no requests, and comes after all
+   * other rules, on everything that they have read.
    */
   readonly when?: 'last' | 'passive'
 }
@@ -35,7 +38,7 @@ export const rulesOf =
 
 export interface EachRule<Item> extends Pick<Rule, 'id' | 'section' | 'text'> {
   readonly items: (reader: Reader) => readonly Item[]
-  /** Null where the rule says nothing about the item. */
+  /** Null if the rule says nothing about the item. */
   readonly judge: (item: Item, reader: Reader) => Verdict | null
   /** The reason why the rule cannot be observed when it says nothing about any item. */
   readonly nothing: string
@@ -47,7 +50,7 @@ export const each = <Item>({ items, judge, nothing, ...rule }: EachRule<Item>): 
   check: ({ reader }) => judgeEach(items(reader), (item) => judge(item, reader), nothing),
 })
 
-/** The first failure, with the number of further ones. Throws `Unseen` where `judge` gives no verdict at all. */
+/** The first failure, with the number of further ones. Throws `Unseen` if `judge` gives no verdict for any item. */
 export const judgeEach = <Item>(
   items: readonly Item[],
   judge: (item: Item) => Verdict | null,
@@ -69,7 +72,7 @@ interface SeenRecord {
   readonly isOpen?: (field: string) => boolean
 }
 
-/** One rule for each field of a table of the document: it is there and has its type. `survey` makes the ids `survey.title`, … */
+/** One rule for each field of a table of the document: the field is present and has its type. `survey` makes the ids `survey.title`, … */
 export const fieldRules = (
   prefix: string,
   section: string,

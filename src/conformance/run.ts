@@ -60,8 +60,8 @@ export interface ConformanceReport {
 const BURST_OVER_CAP = 5
 
 /**
- * Rejects with an `UpstreamError` when the service cannot be reached or refuses the credentials at the first request,
- * and with a `StoppedError` when the signal aborts before that one is answered.
+ * Rejects with an `UpstreamError` when the service cannot be reached or refuses the credentials at the first request, and with a
+ * `StoppedError` when the signal aborts before the first request is answered.
  */
 export const runConformance = async (options: ConformanceOptions): Promise<ConformanceReport> => {
   await using sender = new Sender(options)
@@ -103,7 +103,7 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   }
 }
 
-/** Verdicts and observations quote what the service wrote: statuses, moments, addresses. */
+/** Verdicts and observations quote values of the service: statuses, moments, addresses. */
 const PRINTED_LENGTH_MAX = 400
 
 const printable = (verdict: Verdict, print: (text: string) => string): Verdict => {

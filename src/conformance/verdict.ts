@@ -3,13 +3,13 @@
  * verdict gives the reason.
  */
 
-/** `asked`: the request, `got`: what came instead of what was expected. All texts are short and without secrets. */
+/** `asked`: the request. `got`: what the answer had instead of the expected value. All texts are short and without secrets. */
 export type Verdict =
   | { readonly verdict: 'pass'; readonly note?: string }
   | { readonly verdict: 'fail'; readonly asked: string; readonly expected: string; readonly got: string }
   | { readonly verdict: 'not_observable'; readonly reason: string }
 
-/** Thrown where a rule or an observation lacks what it needs. The message is the reason. */
+/** Thrown if the service does not show what a rule or an observation needs. The message is the reason. */
 export class Unseen extends Error {}
 
 export const PASS: Verdict = { verdict: 'pass' }

@@ -1,4 +1,6 @@
-/** One attempt. It ends with an answer, a 429, or a failure that is worth another attempt. Any other failure is thrown. */
+/**
+ * One attempt to send a request. It ends with an answer, a 429, or a failure that is worth another attempt. Any other failure is thrown.
+ */
 import type { Clock } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
@@ -21,14 +23,14 @@ import { redactJson } from './redact-json.js'
 import type { Transport } from './transport.js'
 
 export interface JsonAnswer {
-  /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
+  /** `text`, parsed. Numbers past 2^53 have lost their last digits, which `text` still has. */
   readonly body: unknown
   /**
-   * As it came, without a byte order mark and without secrets. A lone surrogate in a string stands for bytes that were not UTF-8, or was
-   * sent as an escape. Stored text cannot hold one.
+   * The text of the body, without a byte order mark and without secrets. A lone surrogate in a string stands for bytes that were not UTF-8,
+   * or was sent as an escape. Stored text cannot hold one.
    */
   readonly text: string
-  /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
+  /** The `Date` header, milliseconds since 1970; null if it is missing or unreadable. */
   readonly dateMs: number | null
 }
 
@@ -90,7 +92,7 @@ const parse = async (answer: Received, options: AttemptOptions): Promise<Outcome
     return { kind: 'answer', answer: { body, text, dateMs: parseHttpDate(headerOf(answer, 'date')) } }
   } catch {
     if (!isUtf8(read.text)) return invalid('it is not UTF-8')
-    // V8's message quotes the first characters. They may hold half an echoed token, which the redactor does not find.
+    // V8's message quotes the first characters, which may hold half an echoed token. The redactor does not find half a token.
     return invalid(read.text === '' ? 'it is empty' : `it begins with ${excerptOf(read.text, redact, 60)}`)
   }
 }
@@ -109,7 +111,7 @@ interface ExchangeOptions {
   readonly requestTimeoutMs: number
   readonly proxy?: HttpProxy | null
   readonly clock: Clock
-  /** Each of them ends the exchange, which rejects with the signal's reason. */
+  /** Each signal ends the exchange, which rejects with the signal's reason. */
   readonly signals: readonly AbortSignal[]
 }
 
@@ -158,7 +160,10 @@ export const exchange = async <Value>(
   }
 }
 
-/** `pause`: the rate cap is exceeded; the same request again after it. `retry` may succeed. Otherwise the code of the error. */
+/**
+ * `pause`: the rate cap is exceeded, so the same request is sent again after a pause. `retry`: another attempt may succeed. Any other value
+ * is the code of the error.
+ */
 type StatusAction = 'parse' | 'pause' | 'retry' | 'redirect_refused' | Parameters<typeof refused>[0]
 
 /** The API document names only 429 ("Errors"); the rest follows HTTP. */

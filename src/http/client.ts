@@ -30,7 +30,7 @@ export interface HttpClientOptions
   readonly headers: HeaderValues
   readonly limits: HttpLimits
   readonly proxy?: HttpProxy | null
-  /** What is requested to learn whether the API answers at all, a path below the base URL. */
+  /** A path below the base URL, requested to learn whether the API answers at all. */
   readonly probe: string
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
@@ -42,7 +42,7 @@ export interface HttpClientOptions
 export interface HttpLimits extends RetryLimits {
   /** From the send to the last byte of the answer, ms. */
   readonly request_timeout: number
-  /** Sends of one request. Those answered with 429 do not count. */
+  /** Sends of one request. A send that is answered with 429 does not count. */
   readonly attempts: number
   /** How long a run waits for an API that answers nothing, ms; 0: not at all. */
   readonly patience: number
@@ -58,14 +58,14 @@ export type HttpClient = Pick<AccountClient, 'getJson' | 'usage' | typeof Symbol
 /** Throws `ledger_unwritable` when the ledger cannot be written, `invalid_header` for credentials that HTTP cannot carry. */
 export const createHttpClient = (options: HttpClientOptions): HttpClient => new AccountClient(options)
 
-/** A shorter token may be an ordinary word. Removing that from rows would change their content. */
+/** A shorter token may be an ordinary word, and its removal would change the content of rows. */
 const ANSWER_SECRET_LENGTH_MIN = 8
 
 interface PendingRequest {
   readonly address: Address
   readonly where: Where
   readonly context: RequestContext
-  /** It only asks whether the API answers. */
+  /** Whether the request only finds out if the API answers. */
   readonly isProbe: boolean
   sends: number
 }
@@ -85,7 +85,7 @@ class AccountClient implements AsyncDisposable {
   readonly #ended = new AbortController()
   /** Aborts requests in flight. */
   readonly #closing = new AbortController()
-  /** When each failed request is sent again, wall clock. */
+  /** When each failed request will be sent again, wall clock. */
   readonly #retriesAtMs = new Set<{ readonly atMs: number }>()
   #underWay = 0
   readonly #counts = { requests: 0, retries: 0, rateLimited: 0 }
@@ -113,7 +113,7 @@ class AccountClient implements AsyncDisposable {
 
   /**
    * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
-   * `UpstreamError`, an error `no_answer` or `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason.
+   * `UpstreamError`, an error `no_answer` or `ledger_unwritable`, an error of `allowance` or `requireAdmission`, or the signal's reason.
    * After an error that ends the run, every request that has not been sent yet rejects with the same error.
    */
   async getJson(
@@ -154,7 +154,7 @@ class AccountClient implements AsyncDisposable {
     for (let attempts = 0, isLast = false; ; ) {
       if (outage.isSuspected()) {
         await outage.untilAnswered((probing) => this.#probe(pending, probing), waitSignals)
-        // No request is blamed for an outage. If the API answers others, this request is at fault when it fails once more.
+        // Attempts during an outage do not count against the request. If the API answers other requests, this one gets one more attempt.
         if (outage.outages > outages) attempts = 0
         outages = outage.outages
         isLast = attempts >= attemptsMax
@@ -181,7 +181,7 @@ class AccountClient implements AsyncDisposable {
     }
   }
 
-  /** Asks once whether the API answers at all, in place of `pending`, which pays for it. A refusal is an answer. */
+  /** Sends one probe, which the allowance of `pending` pays for. A refusal is an answer. */
   async #probe(pending: PendingRequest, signal: AbortSignal): Promise<void> {
     const { baseUrl, account, probe } = this.#options
     const address = addressOf(new URL(baseUrl), probe, [])

@@ -14,7 +14,7 @@ const BEFORE_CONNECTED: ReadonlyMap<string, string> = new Map([
 
 const NO_TLS = 'its answer is not TLS: does this port speak https?'
 
-/** Found before anything is sent, and there as long as nobody changes a certificate or a setting. */
+/** These failures happen before anything is sent, and last until somebody changes a certificate or a setting. */
 const OF_TLS: ReadonlyMap<string, string> = new Map([
   ['CERT_HAS_EXPIRED', 'its TLS certificate has expired'],
   ['CERT_NOT_YET_VALID', 'its TLS certificate is not valid yet'],
@@ -45,7 +45,7 @@ interface ConnectionFailure {
   readonly passes: Passes
 }
 
-/** Null if `error` is not a connection failure: it is a bug of ours then. */
+/** Null if `error` is not a connection failure, and therefore a bug of ours. */
 export const connectionFailure = (error: unknown): ConnectionFailure | null => {
   const notHttp = { problem: 'its answer is not HTTP', certainlyUnsent: false, passes: 'never' } as const
   if (error instanceof errors.HTTPParserError) return notHttp
@@ -86,7 +86,7 @@ export const peerOf = ({ host, origin }: Address, proxy: HttpProxy | null): stri
   return origin.startsWith('https:') ? `${host} (through ${theProxy(proxy)})` : theProxy(proxy)
 }
 
-/** The proxy requires other credentials, or refuses to connect to the API. Every other request would fail likewise. */
+/** The proxy requires other credentials, or refuses to connect to the API. Every other request would fail in the same way. */
 export class ProxyRefusedError extends UpstreamError {
   /** No byte of the request can have reached the API. */
   readonly certainlyUnsent: boolean

@@ -3,18 +3,18 @@ import { type Dispatcher, interceptors } from 'undici'
 
 export type HeaderFields = Readonly<Record<string, string | string[] | undefined>>
 
-/** The name that `Content-Encoding` has in an answer as it came: undici removes the header of a body that it decompresses. */
+/** The name under which we keep the server's `Content-Encoding`: undici removes that header from a body that it decompresses. */
 export const DECLARED_CODINGS = 'declared-content-encoding'
 
-/** More of them would only cost time, and undici throws. */
+/** undici throws for more codings. */
 const CODINGS_MAX = 5
 const READ: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'br', 'deflate'])
 
-/** No codings, except for the first: charsets and transfer encodings that misconfigured servers send. They change no byte. */
+/** Values that change no byte: `identity`, and charsets and transfer encodings that misconfigured servers send. */
 const UNCHANGED = /^(?:identity|none|utf-?8|(?:us-)?ascii|iso-8859-1|7bit|8bit|binary)$/i
 
 interface Codings {
-  /** What changed bytes, in the order in which it was applied; empty for a body as it is. */
+  /** The codings that changed bytes, in the order in which they were applied; empty for an uncompressed body. */
   readonly codings: readonly string[]
   /** Why the body cannot be decompressed; null if it can. It may quote the header. */
   readonly problem: string | null
@@ -36,8 +36,8 @@ const codingsOf = (header: HeaderFields[string]): Codings => {
 }
 
 /**
- * Keeps the header under another name, and leaves in it what undici can read: it throws for `constructor`. Informational answers end here,
- * because undici's handler accepts one answer only.
+ * Copies the header to another name, and leaves only the codings that undici can read: undici throws for `constructor`. Informational
+ * answers end here, because undici's handler accepts one answer only.
  */
 const declareCodings: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) =>
   dispatch(options, {
@@ -54,6 +54,6 @@ const declareCodings: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (o
     onResponseError: (...event) => handler.onResponseError?.(...event),
   })
 
-/** Sends through `dispatcher`, and decompresses what comes back, errors too, because messages quote them. */
+/** Sends through `dispatcher`, and decompresses the answers, also error bodies, because messages quote them. */
 export const decompress = (dispatcher: Dispatcher): Dispatcher =>
   dispatcher.compose(declareCodings, interceptors.decompress({ skipErrorResponses: false }))

@@ -1,6 +1,6 @@
 /**
- * The errors of a request, grouped by what to do next. A message says what happened, where (method, path and query, never
- * headers) and what to do now. Text of the server in it is redacted and cut to one line.
+ * The errors of a request, grouped by what to do next. A message says what happened, where (method, path and query, never headers) and what
+ * to do now. Quoted text of the server is redacted and cut to one line.
  */
 import { type ErrorCode, ExpectedError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
 import { humanDuration } from '../base/human.js'
@@ -30,13 +30,13 @@ const STATUS_PROBLEMS: Readonly<Record<StatusCode, (status: number, where: Where
   // 401, 403.
   credentials_refused: (status, { request, account }) =>
     `the API refused the credentials (${status}) at ${request}: check id and token of account '${account}'`,
-  // 404: the resource does not exist, or no longer. The caller decides what follows. The list of surveys exists at every right address.
+  // 404: the resource does not exist or was deleted. The caller decides what follows. The list of surveys exists at every right address.
   not_there: (status, { request, account }) =>
     `the API has no resource at ${request} (${status})${/\/surveys\/\d/.test(request) ? '' : `: check base_url of account '${account}'`}`,
   // Any other 4xx: this request is wrong; others may succeed.
   request_rejected: (status, { request }) =>
     `the API rejected ${request} (${status}); a later run may repeat it`,
-  // A status that this API has no reason to give.
+  // A status that the API has no reason to send.
   unexpected_status: (status, { request }) =>
     `the API answered ${request} with the unexpected status ${status}`,
 }
@@ -126,8 +126,8 @@ export const sharedCapError = (account: string, address: string, problem: string
   )
 
 /**
- * Whether a failure passes if one waits. A wrong certificate does not. A host name that DNS does not know is a typing error, unless the
- * API was reached by it before.
+ * Whether a failure may pass after a wait. A wrong certificate does not. A host name that DNS does not know is a typing error, unless the
+ * API was reached under this name before.
  */
 export type Passes = 'later' | 'if known' | 'never'
 

@@ -1,6 +1,6 @@
 /**
  * An outage: the API answers nothing at all. All requests of the account then wait, and one request at a time probes whether it answers
- * again, until `limits.patience` has passed. A request that fails while others are answered is no outage
+ * again, until `limits.patience` has passed. If other requests are answered, a failing request is no outage
  * (docs/decisions/settings-and-http.md#0087-an-outage-is-waited-for).
  */
 import { type Clock, sleep } from '../base/clock.js'
@@ -13,14 +13,14 @@ import { type RetryLimits, retryWaitMs } from './retry-wait.js'
 export interface OutageOptions {
   readonly account: string
   readonly limits: RetryLimits & {
-    /** So many failures in a row, of any requests, are taken for an outage. */
+    /** Failures in a row, of any requests, that count as an outage. */
     readonly attempts: number
-    /** From the first failure, ms. With 0 nothing is waited for. */
+    /** How long the run waits, from the first failure, ms. With 0 it does not wait. */
     readonly patience: number
   }
-  /** How long the run may take from now, ms: it waits for no outage beyond that. Null without a limit. */
+  /** The time left for the run, ms. The run waits for no outage beyond it. Null without a limit. */
   readonly durationMsMax?: number | null | undefined
-  /** Whether an earlier run was answered at this address: a host name that DNS does not know may then be known again. */
+  /** Whether an earlier run was answered at this address. If so, a host name that DNS does not know may come back. */
   readonly wasAnswered?: boolean | undefined
   readonly clock: Clock
   readonly log: Log
@@ -42,9 +42,9 @@ export class OutageWatch {
   #last: { readonly error: TransientError; readonly retryAfterMs: number | null } | null = null
   #wasAnswered: boolean
   #isProbing = false
-  /** Aborted when those who wait have to look again. */
+  /** Aborted when waiting requests have to check the state again. */
   #change = new AbortController()
-  /** Outages of this run: the list of surveys was not answered either. */
+  /** Confirmed outages of this run: the list of surveys was not answered either. */
   #outages = 0
   #isConfirmed = false
 
@@ -133,7 +133,7 @@ export class OutageWatch {
     }
   }
 
-  /** Ends early when something is answered. A `Retry-After` within the patience is kept, however long it is. */
+  /** Ends early when a request is answered. A `Retry-After` within the patience is obeyed, however long it is. */
   async #pauseBefore(probes: number, signal: AbortSignal): Promise<void> {
     const { clock, limits, random } = this.#options
     const backoffMs = probes === 0 ? 0 : retryWaitMs(probes, limits, random())
@@ -146,7 +146,10 @@ export class OutageWatch {
     })
   }
 
-  /** The API does not answer the list of surveys either: says so, now and once a minute, and ends the wait with the patience. */
+  /**
+   * The API does not answer the list of surveys either: logs the outage, now and once a minute, and ends the wait when the patience is
+   * over.
+   */
   #confirm(limit: TimeLimit): void {
     const { account, log, limits } = this.#options
     const isNew = !this.#isConfirmed

@@ -1,4 +1,7 @@
-/** Sends a request, and reads the body of its answer as text. The limit counts decompressed bytes, or a little gzip could fill the memory. */
+/**
+ * Sends a request, and reads the body of its answer as text. The limit counts decompressed bytes, because a small gzip body could fill the
+ * memory.
+ */
 import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
 import { toUSVString } from 'node:util'
@@ -44,7 +47,7 @@ export const receive = async (
   throwIfAborted(signal)
   const sent = dispatcher.request({ ...request, signal })
   const { statusCode, headers, body } = await unlessAborted(signal, sent)
-  // The connection may break before the body is read. Reading it reports the error then.
+  // The connection may break before the body is read. Then reading the body reports the error.
   body.on('error', () => undefined)
   return {
     status: statusCode,
@@ -59,7 +62,7 @@ const readBody = async (body: AsyncIterable<Buffer>, bytesMax: number): Promise<
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    // To leave the loop breaks the connection.
+    // Leaving the loop breaks the connection.
     if (bytes > bytesMax) return null
     chunks.push(chunk)
   }
@@ -105,7 +108,10 @@ const textOf = (bytes: Buffer): string => {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
-/** A stand-in, a noncharacter, replaces each sent U+FFFD, so others mark invalid bytes. If a text has it, every U+FFFD counts as such. */
+/**
+ * A noncharacter stands in for each U+FFFD that was sent, so every U+FFFD after decoding marks invalid bytes. If a text contains that
+ * noncharacter itself, every U+FFFD counts as invalid bytes.
+ */
 const markedTextOf = (bytes: Buffer): string => {
   const lenient = new TextDecoder('utf-8', { ignoreBOM: true })
   if (bytes.includes(STAND_IN)) return lenient.decode(bytes).replaceAll(REPLACEMENT, NOT_UTF8)
@@ -113,7 +119,7 @@ const markedTextOf = (bytes: Buffer): string => {
   const standIn = Buffer.from(STAND_IN)
   for (let at = 0; at < bytes.length; at++)
     if (bytes[at] === first && bytes[at + 1] === second && bytes[at + 2] === third) standIn.copy(bytes, at)
-  // With millions of them, split and join is three times as fast as replaceAll.
+  // With millions of replacements, split and join is three times as fast as replaceAll.
   return lenient.decode(bytes).split(REPLACEMENT).join(NOT_UTF8).split(STAND_IN).join(REPLACEMENT)
 }
 
@@ -124,8 +130,8 @@ export const readExcerpt = async (body: Body, redact: (text: string) => string):
 }
 
 /**
- * One line of printable text. It is redacted before it is cut, because half a secret is not found. NULs are removed first: a secret in
- * UTF-16 has one beside each character.
+ * One line of printable text. It is redacted before it is cut, because half a secret is not found. NULs are removed first, because a secret
+ * in UTF-16 has a NUL beside each character.
  */
 export const excerptOf = (
   text: string,

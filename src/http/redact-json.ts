@@ -5,7 +5,7 @@
 
 /** `text` is valid JSON, and so is the result. `redact` gets each string unescaped. */
 export const redactJson = (text: string, redact: (text: string) => string): string => {
-  // If the text as it stands has no secret, only a string with escapes can hold one.
+  // If the raw text has no secret, only a string with escapes can hold one.
   const openAfter = redact(text) === text ? openOfEscaped : openOfAny
   const parts: string[] = []
   let copied = 0
@@ -22,7 +22,7 @@ export const redactJson = (text: string, redact: (text: string) => string): stri
   return parts.length === 0 ? text : `${parts.join('')}${text.slice(copied)}`
 }
 
-/** Where the next string opens, from `at` on, which is outside of strings; -1 without one. */
+/** The index where the next string opens, from `at` on; -1 without one. `at` is outside of strings. */
 const openOfAny = (text: string, at: number): number => text.indexOf('"', at)
 
 /** The same for the next string with a backslash. Before the first backslash every quote opens or closes a string. */
@@ -31,7 +31,7 @@ const openOfEscaped = (text: string, at: number): number => {
   return backslash === -1 ? -1 : text.lastIndexOf('"', backslash)
 }
 
-/** `literal` includes its quotes. Only with a backslash its value differs from its text. */
+/** `literal` includes its quotes. Its value differs from its text only if it has a backslash. */
 const redactString = (literal: string, redact: (text: string) => string): string => {
   const text = literal.includes('\\') ? String(JSON.parse(literal)) : literal.slice(1, -1)
   const safe = redact(text)
@@ -45,7 +45,7 @@ export const endOfString = (text: string, start: number): number => {
   return (quote === -1 ? text.length : quote) + 1
 }
 
-/** An odd number of backslashes is in front. */
+/** Whether the character at `at` is escaped: an odd number of backslashes stands before it. */
 const isEscaped = (text: string, at: number): boolean => {
   let before = at - 1
   while (text[before] === '\\') before--

@@ -1,7 +1,7 @@
 /**
  * Sends requests and receives the answers. The only file that reveals the API's token, and the only one that sends through undici, whose
- * handlers for retries and redirects would bypass the limiter. `attempt` has the timeout of a whole request. Only connecting has a limit
- * here, so that an abandoned connection does not try for ever.
+ * handlers for retries and redirects would bypass the limiter. `attempt` has the timeout of a whole request. Here only connecting has a
+ * limit, so that an abandoned connection does not try for ever.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ExpectedError, messageOf } from '../base/errors.js'
@@ -92,8 +92,8 @@ const createDirectRoute = (options: DispatchOptions): Route => {
 }
 
 /**
- * For an https address the proxy gets `CONNECT` and carries bytes that it cannot read. For an http address it gets the request itself,
- * with the whole URL in its first line: by a plain agent, because `ProxyAgent` reports a 407 as an error about arguments.
+ * For an https address the proxy gets `CONNECT` and carries bytes that it cannot read. For an http address the proxy gets the request
+ * itself, with the whole URL in its first line. A plain agent sends it, because `ProxyAgent` reports a 407 as an error about arguments.
  */
 const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
   const plain = createAgent(options)
@@ -182,7 +182,7 @@ class TunnelPool extends Pool {
       throw new ProxyRefusedError(this.#proxy, host, statusCode, true)
     } catch (error) {
       if (error instanceof ExpectedError) throw error
-      // An error of ours: undici would open the tunnel again and again, without a wait, if it recognized the error.
+      // We throw an error of our own: undici would recognize its error, and open the tunnel again and again without a wait.
       const failure = connectionFailure(error)
       const problem = failure?.problem ?? messageOf(error)
       const options = { cause: error, passes: failure?.passes }

@@ -12,12 +12,12 @@ import { visible } from './visible.js'
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LogOptions {
-  /** Every line ends with it, as `run_id`. */
+  /** Every line ends with the id, as `run_id`. */
   readonly runId: string
   readonly level: LogLevel
   /** `createStderr()`, or a status line that writes to it. */
   readonly stream: TextStream
-  /** Makes lines for people of lines of JSON (`prettyStream`). Null for JSON. */
+  /** Turns lines of JSON into lines for people (`prettyStream`). Null for JSON. */
   readonly pretty: ((lines: TextStream) => DestinationStream) | null
   /** Replaces the secrets in a text (`createRedactor`). */
   readonly redact: (text: string) => string
@@ -27,7 +27,7 @@ export const createLog = ({ runId, level, stream, pretty, redact }: LogOptions):
   const lines: TextStream = { write: (line) => stream.write(redact(line)) }
   const destination =
     pretty === null ? { write: (line: string) => lines.write(visible(line)) } : pretty(lines)
-  // A line for people has sequences of its own, so what it shows is made visible before.
+  // A line for people contains colour sequences of ours, so hidden characters of the text are made visible before those are added.
   const shown = (text: string): string => (pretty === null ? redact(text) : visible(redact(text)))
   const logger = pino(
     {

@@ -9,7 +9,7 @@ import type { RunObserver } from '../model/run.js'
 import { type AccountState, etaMs, type Limits, renderBar } from './render-bar.js'
 import type { StatusLine } from './stderr.js'
 
-/** An observer that has to be disposed of at the end of the run. */
+/** An observer to dispose of at the end of the run. */
 export type Progress = RunObserver & Disposable
 
 /** The slots in use, rate and pause of an account; undefined while it has no limiter. */
@@ -131,7 +131,7 @@ export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Pr
     return due
   }
   return {
-    // Whoever makes a run wait logs why.
+    // The code that makes a run wait logs the reason.
     waiting: () => undefined,
     listed: (event) => {
       listing.add(event.account)

@@ -8,7 +8,7 @@ import type { Rate } from '../base/network.js'
 
 /** The progress of a run. Accounts run side by side, each in its own phase. */
 export interface BarState {
-  /** For what the run waits before its first request; null if it does not. */
+  /** What the run waits for before its first request; null if it does not wait. */
   readonly waiting: { readonly what: string; readonly forMs: number } | null
   /** The format that is being published; null before the first. */
   readonly format: string | null
@@ -35,10 +35,10 @@ export interface AccountState extends Limits {
 export interface Limits {
   readonly slotsInUse: number
   readonly rate: Rate | null
-  /** Why and how long nothing is sent, milliseconds; null if something is. */
+  /** Why and for how long nothing is sent, milliseconds; null if requests are sent. */
   readonly wait:
     | { readonly why: 'refused' | 'cap' | 'retry'; readonly forMs: number }
-    /** Nothing is answered: for how long already, and how long the run still waits. */
+    /** The API answers nothing, since `sinceMs`; the run waits for another `forMs`. */
     | { readonly why: 'outage'; readonly sinceMs: number; readonly forMs: number }
     | null
 }
@@ -59,7 +59,7 @@ export const renderBar = (state: BarState, columns: number): string => {
   return more.length === 0 ? renderOne(only, columns) : renderSeveral(state.accounts, columns)
 }
 
-/** How long `requestsLeft` requests take at the cap: the free slots are used at once, the rest goes at the rate of the cap. */
+/** How long `requestsLeft` requests take at the cap: the free slots are used at once, and the rest is sent at the rate of the cap. */
 export const etaMs = ({
   requestsLeft,
   slotsInUse,
@@ -88,7 +88,7 @@ const renderOne = (account: AccountState, columns: number): string => {
   )
 }
 
-/** Why nothing goes on. */
+/** Why nothing is sent. */
 const stopText = (wait: Limits['wait']): string | null => {
   if (wait?.why === 'refused')
     return `waiting ${humanDuration(wholeSeconds(wait.forMs))}: the API asked to slow down`
@@ -142,7 +142,7 @@ const namedText = (what: string, accounts: readonly AccountState[]): string | nu
 
 const isAtWork = ({ phase }: Pick<AccountState, 'phase'>): boolean => phase !== 'ended' && phase !== 'failed'
 
-/** For what all of them wait; null if one of them is sending, or waits for the end of a pause. */
+/** What all accounts wait for; null if one of them is sending, or waits for the end of a pause. */
 const nextText = (accounts: readonly AccountState[]): string | null => {
   const waits = accounts.flatMap(({ wait }) => (wait?.why === 'cap' || wait?.why === 'retry' ? [wait] : []))
   const [first] = waits.toSorted((a, b) => a.forMs - b.forMs)
@@ -150,7 +150,7 @@ const nextText = (accounts: readonly AccountState[]): string | null => {
   return `waits ${humanDuration(wholeSeconds(first.forMs))} ${first.why === 'cap' ? 'for the cap' : 'to try again'}`
 }
 
-/** A request hangs: nothing arrives, although nothing says that one has to wait. */
+/** Says that a request hangs: nothing arrives, although there is no reason to wait. */
 const quietText = (accounts: readonly AccountState[]): string | null => {
   const quietMs = Math.min(...accounts.map((account) => account.quietMs))
   const isWaiting =
@@ -171,7 +171,7 @@ const waitingText = (
   return namedText(`${verb} ${humanDuration(wholeSeconds(longestMs))} (${cause})`, waiting)
 }
 
-/** Adds up the caps if all of them use the same window; otherwise null. */
+/** The requests and caps of all accounts together; null if their windows differ. */
 const requestsOf = (accounts: readonly AccountState[]): string | null => {
   const rates = accounts.flatMap(({ rate }) => rate ?? [])
   const [perMs, ...more] = new Set(rates.map((rate) => rate.perMs))
@@ -184,7 +184,7 @@ const requestsOf = (accounts: readonly AccountState[]): string | null => {
 const refreshingText = (done: number, left: number): string =>
   `refreshing ${humanCount(done)}/${humanCount(done + left)} (${percent(done, left)}%)`
 
-/** Null if no request has to wait for the cap: then the time depends on the answers. */
+/** Null if no request has to wait for the cap, because then the time depends on the answers. */
 const etaText = (ms: number): string | null =>
   ms > 0 ? `about ${humanDuration(wholeSeconds(ms))} left` : null
 

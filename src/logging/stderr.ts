@@ -22,7 +22,7 @@ export const createStderr = (): TextStream => {
   return { write: (text) => terminal.write(visible(text)) }
 }
 
-/** Writes what it gets: texts that are visible already, and our own sequences. */
+/** Writes texts unchanged: hidden characters were already made visible, and the rest is sequences of ours. */
 export const createTerminal = (): TextStream =>
   Object.freeze({
     write: (text: string): void => {
@@ -35,12 +35,12 @@ export const createTerminal = (): TextStream =>
           rest = rest.subarray(written)
         }
       } catch {
-        // Nothing can read it any more, which must not fail a sync.
+        // The reader is gone, which must not fail a sync.
       }
     },
   })
 
-/** The number of bytes that a stream took; 0 while its reader is behind. */
+/** The number of bytes that a stream took; 0 while its reader does not keep up. */
 export const writeSome = (stream: number, bytes: Uint8Array): number => {
   try {
     return writeSync(stream, bytes)

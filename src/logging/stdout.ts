@@ -1,6 +1,6 @@
 /**
- * Standard output. Every command writes through this, whole or with an error that says why not. `process.stdout` is not enough: into
- * a file it writes once, and drops what a full disk did not take (measured: 86,614 of 127,574 bytes dropped, without an error).
+ * Standard output. Every command writes through this file: all of its text, or an error says why not. `process.stdout` is not enough: it
+ * writes once into a file, and drops the part that a full disk did not take (measured: 86,614 of 127,574 bytes dropped, without an error).
  */
 import { sleep, systemClock } from '../base/clock.js'
 import { asWarehouseError, hasCode, messageOf, StoppedError } from '../base/errors.js'
@@ -8,7 +8,7 @@ import { writeSome } from './stderr.js'
 import { visible } from './visible.js'
 
 const STDOUT = 1
-/** A reader that does not read may hold the process until a signal, and this long after it. */
+/** A reader that does not read may hold the process until a signal, and for this long after the signal. */
 const STALL_AFTER_SIGNAL_MS_MAX = 2_000
 const RETRY_MS_MIN = 1
 const RETRY_MS_MAX = 100
@@ -18,7 +18,7 @@ export type Print = (text: string, kind?: 'data') => Promise<boolean>
 
 /**
  * Writes texts, with control characters as text. It resolves to true when all of a text is written, and to false when nobody reads it any
- * more. After a rejection it writes nothing. A pipe must not block: Node makes it so when `process.stdout` is first used.
+ * more. After a rejection it writes nothing. A pipe must not block; Node sets this when `process.stdout` is first used.
  */
 export const createStdout = (signal: AbortSignal, isTerminal: boolean): Print => {
   let hasEnded = false
@@ -50,7 +50,7 @@ export const createStdout = (signal: AbortSignal, isTerminal: boolean): Print =>
       return !hasEnded
     } catch (error) {
       hasEnded = true
-      // The reader reads no more (`| head`), which is no failure.
+      // The reader has closed the pipe (`| head`), which is no failure.
       if (hasCode(error, 'EPIPE')) return false
       return asWarehouseError(
         'output_failed',

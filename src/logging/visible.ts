@@ -1,13 +1,13 @@
 /**
- * Texts for a terminal. A control character of a title, an error of a server or a file name could move its cursor, or change its title or
- * what it answers. Characters of direction and of no width could show another text than there is.
+ * Texts for a terminal. A control character in a title of a survey, an error of a server or a file name could move the cursor, or change
+ * the terminal's title or replies. Characters of direction and of no width could make a text look like another one.
  */
 import { randomUUID } from 'node:crypto'
 
-/** Stands for the escape character where we colour a text. Nobody else knows it, so no other text begins a sequence. */
+/** Stands for the escape character where we colour a text. It is random, so no text from outside can begin a sequence. */
 export const ESCAPE = `\u001b${randomUUID()}`
 
-/** Apart from line breaks and tabs. */
+/** Characters that a terminal does not show, apart from line breaks and tabs. */
 const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** Every hidden character as `\u202e`, which JSON reads as that character. `ESCAPE` becomes the escape character. */

@@ -4,9 +4,9 @@ import { type Instant, instantFromMs, instantToMs } from './instant.js'
 
 /** A part of a survey as a request names it: interviews that started from `startedAfter` to `startedBefore`, both included. */
 export interface Window {
-  /** The day that ends with it: `2026-03-01`. */
+  /** The day at whose end the window ends: `2026-03-01`. */
   readonly day: string
-  /** Null: all up to the end. */
+  /** Null: all interviews up to the end. */
   readonly startedAfter: Instant | null
   readonly startedBefore: Instant
 }
@@ -16,9 +16,9 @@ export interface DayWindow extends Window {
   readonly startedAfter: Instant
 }
 
-/** No time zone is further from UTC. */
+/** An upper bound: no time zone is further from UTC. */
 const OFFSET_MS_MAX = DAY_MS
-/** Clocks do not change twice within this time: in no time zone since 1970 did they do so within two days. */
+/** Clocks do not change twice within this time: since 1970, two changes of a time zone were always more than two days apart. */
 const CHANGES_APART_MS = DAY_MS / 4
 
 /**
@@ -78,7 +78,7 @@ export const createCalendar = (timeZone: string) => {
 
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
 
-/** By how much the clocks of a time zone are ahead of UTC at a moment, milliseconds. */
+/** The function that says by how much the clocks of a time zone are ahead of UTC at a moment, milliseconds. */
 const readOffsets = (timeZone: string): ((ms: number) => number) => {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
   return (ms) => {

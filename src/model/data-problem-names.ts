@@ -13,7 +13,7 @@ export const driftName = (drift: Pick<MetDrift, 'resource' | 'kind' | 'path' | '
 /** Without line ends and characters that would steer a terminal. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 
-/** The same, and not too long for a line. */
+/** `printable`, and short enough for a line. */
 export const onOneLine = (text: string): string => printable(excerpt(text))
 
 const excerpt = (text: string): string =>

@@ -79,7 +79,7 @@ const STATUS_COLUMNS = INTERVIEW_STATUSES.map(
   (status) => [status, `${status}_individuals`, `${status}_percentage`] as const,
 )
 
-/** The two columns of every interview status, each with what belongs there. */
+/** The two columns of every interview status, each with its value. */
 export const byStatus = <Individuals, Percentage>(
   individuals: (status: InterviewStatus) => Individuals,
   percentage: (status: InterviewStatus) => Percentage,

@@ -1,4 +1,7 @@
-/** Microseconds since 1970-01-01T00:00:00Z, as in a TIMESTAMPTZ column. A `Date` drops them; a number is not exact after the year 2255. */
+/**
+ * Microseconds since 1970-01-01T00:00:00Z, as in a TIMESTAMPTZ column. A `Date` has no microseconds; a number is not exact after the year
+ * 2255.
+ */
 export type Instant = bigint
 
 export const MICROS_PER_MS = 1_000n

@@ -1,4 +1,4 @@
-/** What is reported about the end of a run to machines, and where to. */
+/** What is reported to machines about the end of a run, and to which addresses. */
 import type { ExitCode } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
@@ -7,7 +7,7 @@ import type { RunCommand, RunReport, RunStatus, SyncReport, TaskReason } from '.
 
 /** An address that gets requests about a run. Its path, query and password may be secret; its host is not. */
 export interface Target {
-  /** The setting that names it, for messages. */
+  /** The setting that names the address, for messages. */
   readonly setting: string
   readonly url: Secret
   readonly proxy: HttpProxy | null
@@ -15,12 +15,12 @@ export interface Target {
 
 /** The settings `metrics`. */
 export interface MetricsTargets {
-  /** Absolute path; of each shard its own. */
+  /** Absolute path; each shard has its own. */
   readonly file: string | null
   readonly pushgateway: Target | null
 }
 
-/** Where a digest can go. */
+/** The channels of a digest. */
 export const DIGEST_CHANNELS = ['chat', 'teams', 'mail'] as const
 export type DigestChannel = (typeof DIGEST_CHANNELS)[number]
 
@@ -35,7 +35,10 @@ export interface MailTarget {
   readonly setting: string
   readonly host: string
   readonly port: number
-  /** From the first byte; by STARTTLS, which the server must offer; by STARTTLS if it offers that; none, on this machine. */
+  /**
+   * `always`: from the first byte. `starttls`: the server must offer STARTTLS. `if offered`: STARTTLS if the server offers it. `none`:
+   * without TLS, on this machine only.
+   */
   readonly tls: 'always' | 'starttls' | 'if offered' | 'none'
   /** Null if the server needs no credentials. */
   readonly login: { readonly user: string; readonly password: Secret } | null
@@ -52,7 +55,7 @@ export interface DigestTargets {
   readonly reportUrl: string | null
 }
 
-/** What a digest says of a row of `needs_action`. */
+/** The part of a row of `needs_action` that a digest has. */
 export interface DigestItem {
   readonly account: string
   readonly surveyId: number
@@ -66,12 +69,12 @@ export interface DigestItem {
 
 /** What one channel gets. */
 export interface Digest {
-  /** The new ones, the most urgent first. */
+  /** The surveys that are new, the most urgent first. */
   readonly items: readonly DigestItem[]
   /** Surveys that need action, new or not. */
   readonly surveys: number
   readonly inField: number
-  /** Interviews of the last day of surveys in the field; null if no reading says. */
+  /** Interviews of the last day of surveys in the field; null if no reading gives the number. */
   readonly interviews: number | null
   /** Whether the warehouse has several accounts. */
   readonly hasAccounts: boolean
@@ -84,14 +87,14 @@ export interface NotifyTargets {
   readonly success: Target | null
   readonly failure: Target | null
   readonly webhook: Target | null
-  /** Null if the settings name nobody who gets one. */
+  /** Null if the settings name no recipient. */
   readonly digest: DigestTargets | null
 }
 
 export interface Monitoring {
   /** Directory of the warehouse or address of its bucket: the label that distinguishes warehouses. */
   readonly warehouse: string
-  /** Null if the settings have none, as `notify`. */
+  /** Null if the settings have no metrics. The same for `notify`. */
   readonly metrics: MetricsTargets | null
   readonly notify: NotifyTargets | null
 }
@@ -120,7 +123,7 @@ type CountOfRun =
   | ('retries' | 'rateLimited' | 'surveysListed' | 'surveysRefreshed' | 'surveysFailed')
   | ('leftOver' | 'rejectedRows' | 'driftEvents')
 
-/** An account in the warehouse, with its last sync, as of the end of that. */
+/** An account in the warehouse at the end of its last sync. */
 export interface AccountState
   extends Pick<RunReport, 'startedAt' | 'endedAt' | 'requestUsage' | 'rowsByTable' | CountOfRun> {
   readonly account: string

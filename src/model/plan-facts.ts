@@ -10,14 +10,14 @@ export interface SurveyFacts {
   readonly status: string
   /** When its progress was last read; null = never. */
   readonly refreshedAt: Instant | null
-  /** When its row, its progress or one of its sources last changed; null if that is unknown. */
+  /** When its row, its progress or one of its sources last changed; null if unknown. */
   readonly changedAt: Instant | null
   readonly missing: boolean
-  /** The list leaves it out, or its own list leaves out sources, but they still answer. */
+  /** Whether the list leaves out the survey, or its list of sources leaves out sources, although they still answer. */
   readonly leftOut: boolean
 }
 
-/** A day to be read. It is final when this reading is its last. */
+/** A day to read. `isFinal`: this reading is its last. */
 export interface DueDay extends DayWindow {
   readonly isFinal: boolean
 }
@@ -27,7 +27,7 @@ export interface StoredDay {
   readonly sampleSourceId: number | null
   readonly day: string
   readonly timeZone: string
-  /** It is never read again. */
+  /** Whether the day is never read again. */
   readonly isFinal: boolean
 }
 
@@ -38,11 +38,13 @@ export interface StoredDays {
   readonly days: readonly StoredDay[]
   /** When all due days of the whole survey were last read; null when they may be older than the stored survey. */
   readonly readAt: Instant | null
-  /** The same for the days of its sources. */
+  /** When all due days of its sources were last read; null when they may be older than the stored survey. */
   readonly sourcesReadAt: Instant | null
 }
 
-/** A survey in fieldwork since it was first seen, with what decides which windows before its first reading are read. */
+/**
+ * A survey that has been in fieldwork since it was first seen, with the facts that decide which windows before its first reading are read.
+ */
 export interface FirstReading {
   readonly surveyId: number
   readonly createdAt: Instant
@@ -64,9 +66,9 @@ export interface PlannedSurvey extends SurveyFacts {
   readonly moved: boolean | null
   /** Its stored days that will be read again. */
   readonly daysOpen: number
-  /** The rule of the settings that keeps it from being read. */
+  /** The rule of the settings that excludes the survey from reading. */
   readonly excludedBy: (typeof EXCLUDED_BY)[number] | null
-  /** Its place in the queue; null when it is not queued. */
+  /** Its task in the queue; null when it is not queued. */
   readonly task: {
     readonly reason: TaskReason
     readonly enqueuedAt: Instant
@@ -97,7 +99,7 @@ export interface SurveySelection {
   readonly onlyQueued?: boolean
   /** By default, what the last sync found excluded. */
   readonly exclude?: ExcludeRules | undefined
-  /** Selects only these, due or not. */
+  /** Selects only the surveys with these ids, due or not. */
   readonly only?: readonly number[] | undefined
 }
 
@@ -107,11 +109,13 @@ export interface Cursor {
   readonly cursor: Instant | null
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
-  /** When the API last had as many surveys as are known, our clock; null = never compared. */
+  /** When the number of surveys in the API last equalled the number that we know, our clock; null = never compared. */
   readonly countedAt: Instant | null
   /** Whether the list leaves out surveys that still answer. */
   readonly hasLeftOut: boolean
-  /** Whether a survey returned 404 at its own address since then, or a full listing has begun and not ended: one is due. */
+  /**
+   * Whether a full listing is due: a survey returned 404 at its own address since the last one, or a full listing has begun and not ended.
+   */
   readonly fullListingDue: boolean
 }
 
@@ -119,7 +123,7 @@ export interface Cursor {
 export interface PastRuns extends Cursor {
   /** The server's time when the last run listed; null before the first. */
   readonly listedAt: Instant | null
-  /** The same time by our clock. */
+  /** The time of that listing by our clock. */
   readonly listedAtOurs: Instant | null
   /** The next page of a full listing that is under way; null without one. */
   readonly fullNextPage: number | null

@@ -1,10 +1,12 @@
 /**
- * The formats that a run can publish, the views that it can publish as Parquet, and the paths that readers open. The settings take these
- * names; `publish/formats` has an entry for each state, and `warehouse/views` a file for each view.
+ * The formats that a run can publish, the views that it can publish as Parquet, and the paths that readers open. The settings use these
+ * names. `publish/formats` has an entry for each state, and `warehouse/views` a file for each view.
  */
 import { join } from 'node:path'
 
-/** Whole states of the warehouse: commands that read open one, and a lost work database is rebuilt from one. */
+/**
+ * Formats that hold the whole state of the warehouse. Commands that read open one of them, and a lost work database is rebuilt from one.
+ */
 export const STATE_FORMATS = ['duckdb', 'parquet'] as const
 export type StateFormat = (typeof STATE_FORMATS)[number]
 
@@ -35,7 +37,7 @@ export const VIEW_NAMES = [
 ] as const
 export type ViewName = (typeof VIEW_NAMES)[number]
 
-/** Those that readers of Parquet get unless the settings name others. */
+/** The views that readers of Parquet get unless the settings name others. */
 export const PUBLISHED_VIEWS: readonly ViewName[] = [
   'surveys_today',
   'survey_pace',
@@ -44,7 +46,7 @@ export const PUBLISHED_VIEWS: readonly ViewName[] = [
   'progress_daily',
 ]
 
-/** Below the warehouse directory. */
+/** Paths below the warehouse directory. */
 export const PUBLISHED_AS = {
   duckdb: 'fieldwork.duckdb',
   parquet: 'parquet/current',
@@ -58,5 +60,5 @@ export const hasAddress = (format: PublishFormat): format is keyof typeof ADDRES
 export const publishedPath = (directory: string, format: StateFormat): string =>
   join(directory, PUBLISHED_AS[format])
 
-/** Below the warehouse directory, and in a bucket. */
+/** The path below the warehouse directory, and the key in a bucket. */
 export const REPORT_FILE = 'report.html'

@@ -1,6 +1,6 @@
-/** The requests of a run by kind and reason: those it sent, and those it saved. */
+/** The requests of a run by kind and reason, sent and saved. */
 
-/** The kinds of requests: the endpoints of the API document, with the third one divided by its subject. */
+/** The kinds of requests: the endpoints of the API document. The third endpoint, progress, is divided by its subject. */
 export const REQUEST_KINDS = [
   'surveys',
   'sample_sources',
@@ -16,8 +16,8 @@ export type SurveyKind = Exclude<RequestKind, 'surveys'>
 export const TASK_REASONS = ['changed', 'active', 'inactive', 'missing', 'requested'] as const
 
 /**
- * The listing, the reason of a survey's task, `reconstructed` for its days before it was first read, `not_due` for a survey that was not due,
- * or `excluded` for one that the settings exclude.
+ * Why a request was sent or saved: the listing, the reason of a survey's task, `reconstructed` for days before the survey was first read,
+ * `not_due` for a survey that was not due, or `excluded` for a survey that the settings exclude.
  */
 export const REQUEST_REASONS = [
   'listing',

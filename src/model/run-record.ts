@@ -28,7 +28,7 @@ interface RunField extends Field {
 
 interface SummaryLine {
   readonly label: string
-  /** Null to leave the line out. */
+  /** The text of the line; null for no line. */
   readonly text: (count: number) => string | null
 }
 
@@ -115,7 +115,7 @@ export const countedDrift = (differences: number): string =>
 /** A row of `_sync.runs` of a run that has ended. */
 export type RunRecord = RowOf<typeof RUN_FIELDS>
 
-/** The fields of a report with the same type. The report has objects instead of the last two. */
+/** The fields that the report has with the same type. In place of `rowsReplayed` and `rowsByTable`, the report has objects. */
 export type ReportedFields = Omit<RunRecord, 'version' | 'rowsReplayed' | 'rowsByTable'>
 
 /** Stored when the run starts. All other columns are null until it ends. */

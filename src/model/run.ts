@@ -1,4 +1,4 @@
-/** The report of a run: its rules, what it did, how it ended. Its record in `_sync.runs` is declared in `run-record`. */
+/** The rules and the report of a run: what it did, and how it ended. Its record in `_sync.runs` is declared in `run-record`. */
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from './instant.js'
 import type { RequestUsage, TASK_REASONS } from './request-usage.js'
@@ -16,7 +16,7 @@ export interface DiscoverRules {
 
 /** Settings `refresh.daily_windows`. */
 export interface DailyWindows {
-  /** So many days, including today, are read in every refresh. An older day is read once more, and is then final. */
+  /** The number of days, including today, that every reading reads again. An older day is read once more, and is then final. */
   readonly days: number
   /** IANA name of the time zone of the days. */
   readonly time_zone: string
@@ -54,7 +54,7 @@ export interface RefreshWeights {
 
 /** How much history is kept (settings `history`). */
 export interface HistoryRules {
-  /** Of progress older than this (ms) one observation per day stays; null = every observation stays. */
+  /** Progress older than this (ms) keeps one observation per day; null = every observation stays. */
   readonly progress_keep_all_for: number | null
 }
 
@@ -82,7 +82,7 @@ export const addCounts = (a: RowCounts, b: RowCounts): RowCounts => ({
   unchanged: a.unchanged + b.unchanged,
 })
 
-/** By table: the four tables of the API's resources, and the table of days if days are read. */
+/** The counts by table: the four tables of the API's resources, and the table of days if days are read. */
 export type RowCountsByTable = Readonly<Record<string, RowCounts>>
 
 /** complete = 0, partial = 3, failed = any other exit code. */
@@ -123,14 +123,14 @@ export interface FailingSurveys {
 /** Rejected rows and drift of a run: the numbers, and the first of each. */
 export type DataProblems = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
-/** What the lists of surveys and of sources leave out. */
+/** The surveys and sources that the lists leave out. */
 export type LeftOut = Pick<RunReport, 'surveysLeftOut' | 'surveysUnconfirmed' | 'sourcesLeftOut'> & {
-  /** The surveys whose lists leave out sources: how many, and the first of them; null without any. */
+  /** The number of surveys whose lists leave out sources, and the first of these surveys; null without any. */
   readonly surveysWithLeftOut: number
   readonly firstWithLeftOut: number | null
 }
 
-/** What the warehouse knows of a run at its end. */
+/** The facts that the warehouse knows about a run at its end. */
 export type RunFacts = Pick<RunReport, 'leftOver'> & FailingSurveys & DataProblems & LeftOut
 
 export type RunCommand = (typeof RUN_COMMANDS)[number]
@@ -177,18 +177,18 @@ export interface DeadlineFile {
   /** Null if no line can be read. */
   readonly rows: readonly Deadline[] | null
   readonly rejectedLines: number
-  /** Why the first of these lines were rejected, or why the file as a whole cannot be read. */
+  /** Why the first rejected lines were rejected, or why the file as a whole cannot be read. */
   readonly problems: readonly string[]
 }
 
-/** What a run did with that file. */
+/** What a run did with the file of due dates. */
 export interface DeadlinesReport extends Pick<DeadlineFile, 'rejectedLines' | 'problems'> {
   readonly file: string
-  /** Stored due dates: those of the file, or of an earlier run if none of its lines can be read. */
+  /** The number of stored due dates: from the file, or from an earlier run if no line of the file can be read. */
   readonly stored: number
-  /** Of these, those whose survey or project the API does not show. */
+  /** The number of stored due dates whose survey or project the API does not show. */
   readonly unknown: number
-  /** Whether they are of an earlier run. */
+  /** Whether the stored due dates come from an earlier run. */
   readonly isKept: boolean
 }
 
@@ -200,13 +200,13 @@ export interface SyncReport {
   readonly published: readonly PublishReport[]
   /** Why nothing, or not everything, was published; null if everything was. */
   readonly publishError: string | null
-  /** Of a sync; null without a file of due dates. */
+  /** The due dates of a sync; null without a file of due dates. */
   readonly deadlines?: DeadlinesReport | null
 }
 
 /** Observes a run, as the progress bar does. Every number is a total so far. */
 export interface RunObserver {
-  /** Nothing is requested yet: the run waits for `what`, at most for so many milliseconds. */
+  /** Nothing is requested yet: the run waits for `what`, at most for `forMs` milliseconds. */
   waiting(event: { what: string; forMs: number }): void
   /** A listing page was committed. `pages` is the API's total_pages. */
   listed(event: { account: string; page: number; pages: number; surveys: number }): void

@@ -1,4 +1,4 @@
-/** The port to the API: everything that a run needs of it, without URLs and status codes. */
+/** The port to the API: everything that a run needs, without URLs and status codes. */
 import type { RequestContext } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
 import type { RateUsage } from '../base/network.js'
@@ -26,7 +26,7 @@ export interface ProgressQuery {
   readonly surveyId: number
   /** Null for the whole survey. */
   readonly sampleSourceId: number | null
-  /** Only the interviews that started in it; left out for all of them. */
+  /** Restricts the progress to interviews that started in the window; left out for all interviews. */
   readonly window?: Window | undefined
 }
 
@@ -43,12 +43,12 @@ export interface Answer {
 export interface Page<Row> extends Answer {
   /** One row for each id. */
   readonly rows: readonly Row[]
-  /** The ids of further rows of the same id, also of rejected ones; left out if there are none. */
+  /** Ids that occur in more than one row of the page, rejected rows included; left out if there are none. */
   readonly repeated?: readonly number[]
   readonly pagination: Pagination
 }
 
-/** Of several rows with one id the newer one counts; of equally new ones the last. `rows` are in the order of reading. */
+/** The newest row of each id; of equally new rows the last. `rows` are in the order of reading. */
 export const newestById = <Row extends { readonly id: number; readonly updated_at: Instant }>(
   rows: Iterable<Row>,
 ): ReadonlyMap<number, Row> => {
@@ -63,11 +63,11 @@ export const newestById = <Row extends { readonly id: number; readonly updated_a
 }
 
 export interface Reading<Row> extends Answer {
-  /** Null if it could not be typed; it is in `rejections` then. */
+  /** Null if the row could not be typed, and is in `rejections`. */
   readonly row: Row | null
 }
 
-/** How much was read; `none` if it is known to be unchanged. After `some`, nothing may be skipped until all was read. */
+/** How much was read: `none` if everything is known to be unchanged. After `some`, nothing may be skipped until a reading is `all`. */
 export type ReadExtent = 'all' | 'some' | 'none'
 
 /** API document, "Pagination object". */
@@ -108,8 +108,8 @@ export interface Drift {
 }
 
 /**
- * The API refused one address of a survey with a status that means no. A refusal concerns only that address, so it ends neither the
- * run nor the task: that endpoint was not read.
+ * The API refused one address of a survey with a status that means no. A refusal concerns only this address: its endpoint counts as not
+ * read, and run and task go on.
  */
 export class RefusedReadingError extends UpstreamError {
   /** `not_found`: 404. `forbidden`: 401 or 403. `rejected`: any other status that means no. */

@@ -69,7 +69,7 @@ const main = (
 export const ofSurvey: readonly Reference[] = [
   { columns: ['account', 'survey_id'], table: 'surveys', to: ['account', 'id'] },
 ]
-/** The same of a row that has the survey's own key. */
+/** The reference to the survey of a row that has the survey's own key. */
 export const ofSurveyById: readonly Reference[] = [
   { columns: ['account', 'id'], table: 'surveys', to: ['account', 'id'] },
 ]
@@ -236,7 +236,7 @@ export const deadlines = main(
   DEADLINE_FIELDS,
 )
 
-/** The four resources that carry API fields, each with the table that keeps its past. */
+/** The four tables of API fields, each with its history table. */
 export const DATA_TABLES = [surveys, sampleSources, surveyProgress, sampleSourceProgress] as const
 export const HISTORY_TABLES = [
   surveysHistory,

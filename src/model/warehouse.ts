@@ -40,29 +40,28 @@ export interface AccountWarehouse {
   finishRun(report: RunReport): Promise<void>
 
   position(): Promise<Position>
-  /** Starts a listing and drops an unfinished one of its kind. A full one is due until it ends. */
+  /** Starts a listing, and drops an unfinished listing of the same kind. A full listing stays due until it ends. */
   startListing(start: ListingStart): Promise<void>
   /** Number of distinct surveys in the listing so far, including this page. */
   countListed(page: ListedRows): Promise<number>
   /** Commits pages of one listing that were read one after another. Returns what happened to the rows of surveys. */
   commitListingPages(pages: readonly ListingPage[]): Promise<RowCounts>
-  /** Whether the API has as many surveys as are known, the quarantined ones included. Then no survey has gone as of `at`, our clock. */
+  /** Whether the API has as many surveys as we know, quarantined surveys included. If so, no survey has gone as of `at`, our clock. */
   agreesWithTotal(totalCount: number, at: Instant): Promise<boolean>
   /** Drops an unfinished listing, so that the next run starts a new one. */
   dropListing(kind: ListingKind): Promise<void>
 
   surveyTotals(): Promise<SurveyTotals>
-  /** Passes the selected surveys to `use` one by one: all of them may take more memory than a queue of them. */
+  /** Passes the selected surveys to `use` one by one, because all of them may take much more memory than a queue. */
   eachPlannedSurvey(selection: SurveySelection, use: (survey: PlannedSurvey) => void): Promise<void>
   pastRuns(overlapMs: number): Promise<PastRuns>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
   hasTasks(): Promise<boolean>
   /**
-   * Marks the surveys that these rules exclude, and no others. Returns the surveys and projects in the rules that the API does not show, in
-   * words.
+   * Marks exactly the surveys that the rules exclude. Returns the surveys and projects in the rules that the API does not show, in words.
    */
   storeExclusions(rules: ExcludeRules | undefined): Promise<readonly string[]>
-  /** What is stored of each of these surveys. */
+  /** The stored sources and progress of each of these surveys. */
   storedBundles(surveyIds: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>>
   storedDays(surveyId: number): Promise<StoredDays>
   /** The surveys that were first read shortly before `at`, server time, the newest survey first. */
@@ -70,18 +69,18 @@ export interface AccountWarehouse {
   commitReconstructed(surveys: readonly ReconstructedSurvey[], runId: string): Promise<RowCountsByTable>
   /** Keeps only the last observation of each UTC day before `before`. Returns the number of removed rows. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
-  /** With `only`, the queue counts as if it had no other surveys. */
+  /** With `only`, the facts about the queue concern only these surveys. */
   runFacts(runId: string, only?: readonly number[]): Promise<RunFacts>
   /** Quarantined rows that were not replayed, in the order in which they were read, in batches. */
   quarantined(): AsyncIterable<readonly QuarantinedRow[]>
   /** Marks the rows as replayed at `at`, our clock, and merges or queues them unless newer rows are stored. */
   commitReplay(rows: readonly RetypedRow[], replay: Stamp): Promise<ReplayedBatch>
-  /** Rows that no replay could type so far, with the reasons from when they were read. */
+  /** Rows that no replay could type so far, with the reasons why they were rejected. */
   waitingRows(): Promise<{ readonly waiting: number; readonly rejections: readonly RejectionReason[] }>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
-  /** Counts an attempt to read a survey in parts, before it starts: a killed run counts too. */
+  /** Counts an attempt to read a survey in parts. Called before the attempt starts, so that a killed run counts too. */
   beginParts(surveyId: number, at: Stamp): Promise<void>
-  /** What earlier runs have read of a survey that is read in parts, by request. */
+  /** The answers that earlier runs have read of a survey that is read in parts, by request. */
   keptAnswers(surveyId: number): Promise<ReadonlyMap<string, KeptAnswer>>
   keepAnswers(surveyId: number, answers: ReadonlyMap<string, KeptAnswer>, runId: string): Promise<void>
   /** The surveys for which the API has answered this kind of request before. */
@@ -92,11 +91,11 @@ export interface AccountWarehouse {
 
 /** Publishes the committed state for readers. */
 export interface Publisher {
-  /** For the progress: one of `PUBLISH_FORMATS`, or the address of a bucket, which gets all formats at once. */
+  /** The name for the progress bar: one of `PUBLISH_FORMATS`, or the address of a bucket, which gets all formats at once. */
   readonly format: string
   /**
-   * Rejects with the signal's reason if it aborts before the published state is replaced. That state is then unchanged, and nothing
-   * is left behind. A later abort changes nothing.
+   * Rejects with the signal's reason if the signal aborts before the published state is replaced. Then the published state is unchanged,
+   * and no temporary files remain. A later abort has no effect.
    */
   publish(signal: AbortSignal): Promise<readonly PublishReport[]>
 }
@@ -111,14 +110,14 @@ export interface Stamp {
 
 /** The state of an account's listings. */
 export interface Position extends Cursor {
-  /** The interrupted listings; null without one. */
+  /** The interrupted listing of each kind; null without one. */
   readonly listings: Readonly<Record<ListingKind, ListingState | null>>
 }
 
 export interface ListingStart {
   readonly kind: ListingKind
   readonly updatedSince: Instant | null
-  /** The cursor after the complete listing. That of a full listing moves with each listing of changes that ends meanwhile. */
+  /** The cursor after the complete listing. The ceiling of a full listing moves with each listing of changes that ends meanwhile. */
   readonly ceiling: Instant
   /** Our clock. */
   readonly startedAt: Instant
@@ -143,9 +142,9 @@ export interface ListedRows {
 export interface ListingPage extends Stamp, ListedRows {
   readonly drift: readonly Drift[]
   readonly totalCount: number
-  /** The page to be read next; null completes the listing, and the cursor moves to its ceiling. */
+  /** The page to read next; null completes the listing, and the cursor moves to its ceiling. */
   readonly nextPage: number | null
-  /** Our clock; when the listing completes, it dates the cursor. */
+  /** Our clock; dates the cursor when the listing completes. */
   readonly committedAt: Instant
 }
 
@@ -158,11 +157,11 @@ export interface NewTask {
 export interface StoredBundle {
   readonly sources: readonly CellRow[]
   readonly progress: CellRow | null
-  /** The sources that are not marked as missing, also those that were stored before the survey's progress. */
+  /** The sources that are not marked as missing, also if they were stored before the survey's progress. */
   readonly knownSourceIds: readonly number[]
-  /** Of these, the sources that the last complete list lacked. */
+  /** The known sources that the last complete list lacked. */
   readonly unlistedSourceIds: readonly number[]
-  /** When the progress of every source was last read; null = never, or one could not be typed since. */
+  /** When the progress of every source was last read; null = never, or the progress of a source could not be typed since then. */
   readonly sourceProgressReadAt: Instant | null
 }
 
@@ -177,25 +176,26 @@ interface OutcomeOfSurvey {
 /** Sources and progress of one survey, read together. */
 export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly kind: 'refreshed'
-  /** The part that could not be read; null if everything was. With such a part the task stays queued. */
+  /** The part that could not be read; null if everything was read. With an unread part the task stays queued. */
   readonly unread: UnreadPart | null
-  /**
-   * `some`: one of them could not be typed. `failed`: the list was not answered, and `sources` is empty.
-   */
+  /** `some`: a source could not be typed. `failed`: the list was not answered, and `sources` is empty. */
   readonly sourcesRead: 'all' | 'some' | 'failed'
   readonly sources: readonly SampleSource[]
-  /** When they were listed, if not at `at`. */
+  /** When the sources were listed, if not at `at`. */
   readonly sourcesAt?: Instant
-  /** When an earlier run began to read it. Then its answers are of several nights, and no change since then is proven to be in them. */
+  /**
+   * When an earlier run began to read the survey. Its answers are then of several nights, so a change since `begunAt` may be missing from
+   * them.
+   */
   readonly begunAt?: Instant
   /**
-   * Every listed source, including rejected rows, and every known source that the list lacks and that has not gone; null if that is
-   * unknown.
+   * Every listed source, including rejected rows, and every known source that the list lacks but that has not gone; null if the list is not
+   * known completely.
    */
   readonly listedSourceIds: readonly number[] | null
-  /** The known sources that a complete list lacks, without those that have gone. Left out if no list was compared. */
+  /** The known sources that a complete list lacks but that have not gone. Left out if no list was compared. */
   readonly unlistedSources?: { readonly ids: readonly number[]; readonly answering: number }
-  /** Null if it was rejected. */
+  /** Null if the progress was rejected. */
   readonly progress: Progress | null
   readonly sourceProgress: readonly {
     readonly sampleSourceId: number
@@ -203,9 +203,9 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
     readonly at: Instant
   }[]
   /**
-   * `none`: the progress of the survey was not read either. The stored progress stays, and a pending row of the survey goes on waiting.
-   * `unchanged`: list and progress equal what is stored, so the progress of the sources was not read. `some`: one could not be typed; then all
-   * are read in the next reading.
+   * `none`: the progress of the survey was not read either. The stored progress stays, and a pending row of the survey waits on.
+   * `unchanged`: list and progress equal the stored ones, so the progress of the sources was not read. `some`: the progress of a source
+   * could not be typed, so the next reading reads all sources.
    */
   readonly sourceProgressRead: ReadExtent | 'unchanged'
   /** Left out if the settings have no days. */
@@ -217,14 +217,14 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
 export interface UnreadPart {
   /** All failures, on one line. */
   readonly error: string
-  /** The API refused it: 404, 401, 403 or another status that means no. Any other failure may pass by the next run. */
+  /** Whether the API refused the request: 404, 401, 403 or another status that means no. Any other failure may pass by the next run. */
   readonly isRefused: boolean
 }
 
 export interface ReadDays {
   /** Days of the whole survey. */
   readonly read: ReadExtent
-  /** Days of its sources; `some` if the settings exclude them. */
+  /** Days of its sources; `some` if the settings exclude days of sources. */
   readonly sourcesRead: ReadExtent
   readonly timeZone: string
   readonly rows: readonly DayRow[]
@@ -238,34 +238,34 @@ export interface DayRow {
   readonly at: Instant
 }
 
-/** What was read of a survey as of times before its first reading. */
+/** The progress of a survey as of times before its first reading. */
 export interface ReconstructedSurvey
   extends Pick<RefreshedBundle, 'surveyId' | 'at' | 'rejections' | 'drift'> {
   readonly rows: readonly { readonly window: Window; readonly progress: Progress; readonly at: Instant }[]
 }
 
-/** A complete listing of all surveys did not show the survey, and both its own addresses returned 404. */
+/** A survey that a complete listing of all surveys did not show, and whose own two addresses returned 404. */
 export interface GoneSurvey extends OutcomeOfSurvey {
   readonly kind: 'gone'
 }
 
-/** Nothing was read; the survey stays queued. */
+/** A survey of which nothing was read. It stays queued. */
 interface FailedTask extends OutcomeOfSurvey {
   readonly kind: 'failed'
-  /** Every part of it. */
+  /** The whole survey, as the unread part. */
   readonly unread: UnreadPart
-  /** It may be gone: the next listing is a full one, to find out. */
+  /** Whether the survey may be gone. Then the next listing is full, to find out. */
   readonly mayBeGone: boolean
 }
 
-/** It did not fit into the run. It stays queued with the number of requests that it needs. */
+/** A survey that did not fit into the run. It stays queued with the number of requests that it needs. */
 export interface OversizedTask extends OutcomeOfSurvey {
   readonly kind: 'oversized'
   readonly requestsNeeded: number
-  /** What was read of it in parts; left out if it was not begun. */
+  /** The answers that were read in parts; left out if the survey was not begun. */
   readonly parts?: {
     readonly answers: number
-    /** This run has added to them. */
+    /** Whether this run has added answers. */
     readonly isLonger: boolean
   }
 }
@@ -282,10 +282,10 @@ export interface RetypedRow extends QuarantinedRow {
   readonly drift: readonly Drift[]
 }
 
-/** Decodes a row from its text alone; null when it still cannot be typed. */
+/** Decodes a row from its text alone; null if the row still cannot be typed. */
 export type DecodeAgain = (
   row: Pick<QuarantinedRow, 'endpoint' | 'raw'>,
 ) => Pick<RetypedRow, 'survey' | 'drift'> | null
 
-/** `rows` are those of the table `surveys`. */
+/** `rows` counts rows of the table `surveys`. */
 export type ReplayedBatch = Readonly<Record<ReplayResult, number>> & { readonly rows: RowCounts }

@@ -1,6 +1,6 @@
 /**
- * Sends one message about a run. It is sent again once after a failure that may pass. A redirect is not followed, because its target
- * would get the content, and the address may be a secret.
+ * Sends one message about a run, and sends it once more after a failure that may pass. A redirect is not followed: its target would get the
+ * content and the address, which may be a secret.
  */
 import { type Clock, sleep } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'

@@ -1,13 +1,13 @@
 /**
- * What newly needs action, as text, as a chat message and as an Adaptive Card. Titles come from the API: here they become one line of
- * printable text, and nothing in them acts as markup.
+ * What newly needs action, as text, as a chat message and as an Adaptive Card. Titles come from the API. Here they become one line of
+ * printable text without markup.
  */
 import { counted, cutInMiddle, humanCount } from '../base/human.js'
 import type { Digest, DigestItem, MailTarget, Target } from '../model/monitoring.js'
 import { type Delivery, type DeliveryTools, deliver } from './deliver.js'
 import { JSON_TYPE } from './notify.js'
 
-/** A chat may get fewer: `digestChat`. */
+/** The most surveys of a digest. A chat may get fewer: `digestChat`. */
 const ITEMS_MAX = 15
 /** UTF-16 units. */
 const [TITLE_MAX, PROJECT_MAX, REASON_MAX] = [80, 40, 120]
@@ -21,7 +21,7 @@ export const headline = ({ items, surveys }: Digest): string => {
 /** The lines of a mail. */
 export const digestText = (digest: Digest): string => linesOf(digest, ITEMS_MAX, (text) => text).join('\n')
 
-/** An address of the report that is longer is not in a chat. */
+/** A longer address of the report is left out of a chat message. */
 const CHAT_URL_LENGTH_MAX = 2_000
 
 /** For the incoming webhooks of Slack, Mattermost and Google Chat: as many items as all of them take. */
@@ -38,15 +38,15 @@ export const digestChat = (digest: Digest): string => {
 const CHAT_LENGTH_MAX = 4_096
 
 /**
- * A text may quote the API. With these changes no chat reads a mention of everybody, a link, a picture, an emoji, a tag or another format
- * in it: Slack and Google Chat write mentions as <!channel>, Mattermost as @channel, and it reads Markdown. An underscore within a word
- * is none, so names of settings stay as they are.
+ * A text may quote the API. After these changes no chat finds a mention of everybody, a link, a picture, an emoji, a tag or another format
+ * in it. Slack and Google Chat write mentions as <!channel>, Mattermost as @channel; Mattermost also reads Markdown. An underscore within a
+ * word is not markup, so names of settings stay as they are.
  */
 const LOOKALIKES: Readonly<Record<string, string>> = {
   ...{ '<': '‹', '>': '›', '*': '∗', '~': '∼', '`': 'ˋ', '[': '［', ']': '］', '\\': '＼', _: 'ˍ' },
 }
 const FORMATS = /[<>*~`[\]\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
-/** An address, an emoji such as :x:, a tag, an entity or a mention begins or goes on behind one of these. */
+/** Characters after which an address, an emoji such as :x:, a tag, an entity or a mention begins or goes on. */
 const JOINTS = /[@#]|[:;](?=\S)|&(?=#?\w+;)|(?<=[\p{L}\p{N}])\.(?=\p{L})/gu
 
 const harmless = (text: string): string =>
@@ -133,7 +133,7 @@ export const digestCard = (digest: Digest): string => {
   return JSON.stringify({ type: 'message', attachments: [attachment] })
 }
 
-/** A card replaces `{{DATE(…)}}`. */
+/** A card would evaluate `{{DATE(…)}}`. */
 const withoutFunctions = (text: string): string => text.replaceAll('{{', '{\u200b{')
 
 interface Sending {
@@ -149,7 +149,7 @@ export const sendDigest = async (
   tools: DeliveryTools,
 ): Promise<{ readonly isDelivered: boolean; readonly problem: string | null }> => {
   if ('from' in target) {
-    // nodemailer is loaded only here.
+    // This import loads nodemailer.
     const { sendMail } = await import('./mail.js')
     const text = tools.redact(digestText(digest))
     const mail = { subject: headline(digest), text, html: await renderReport() }

@@ -1,6 +1,7 @@
 /**
- * Sends one mail by SMTP. Who gets it and its subject come from the settings and from counts, so no text of the API is in a header or a
- * command. It is sent again once after a failure that may pass, as `deliver` does, and without the report where that may be refused.
+ * Sends one mail by SMTP. Recipients and subject come from the settings and from counts, so no text of the API is in a header or a command.
+ * The mail is sent once more after a failure that may pass, as in `deliver`, and without the report if the server may have refused the
+ * report.
  */
 import { lookup } from 'node:dns'
 import { once } from 'node:events'
@@ -19,13 +20,13 @@ import { attemptTwice, type DeliveryTools } from './deliver.js'
 interface Mail {
   readonly subject: string
   readonly text: string
-  /** The report, which is attached; null for none. */
+  /** The report to attach; null for none. */
   readonly html: string | null
 }
 
 interface Outcome {
   readonly isDelivered: boolean
-  /** In words without secrets; null if there is none. */
+  /** The problem in words without secrets; null if there is none. */
   readonly problem: string | null
   /** Whether a second attempt may succeed. */
   readonly mayPass: boolean
@@ -35,12 +36,12 @@ interface Outcome {
   readonly refused: readonly Refusal[]
 }
 
-/** Of a server that does not begin to talk. The signal ends what comes after it. */
+/** The longest wait for the first words of the server. Later waits end by the signal. */
 const SILENCE_MS_MAX = 10_000
 
 const NO_REPORT = 'The report is not attached, because the mail server did not take the mail with it.'
 
-/** If only some recipients were refused, the mail counts as delivered, as one that the server has and does not answer. */
+/** The mail counts as delivered also if some recipients were refused, or if the server has all of it and does not answer. */
 export const sendMail = async (
   target: MailTarget,
   mail: Mail,
@@ -67,8 +68,8 @@ const sendToAll = async (target: MailTarget, mail: Mail, tools: DeliveryTools): 
 }
 
 /**
- * Recipients that are refused for now get the mail on their own: a server may take it for some at a time (RFC 5321, section 4.5.3.1.10).
- * `recipients` null: those of the target.
+ * Recipients that are refused for now get the mail in a second transaction, because a server may accept only some recipients at a time (RFC
+ * 5321, section 4.5.3.1.10). `recipients` null: all recipients of the target.
  */
 const sendToEach = async (
   target: MailTarget,
@@ -98,7 +99,7 @@ const composed = ({ from, to }: MailTarget, { subject, text, html }: Mail) =>
       html === null
         ? []
         : [{ filename: 'report.html', contentType: 'text/html; charset=utf-8', content: html }],
-    // Without it, an absence note answers each digest.
+    // Without this header, an absence note would answer each digest.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -158,7 +159,7 @@ const unanswered = (failure: SmtpFailure, progress: Progress) => {
   }
 }
 
-/** The server refused something. After a 5xx, a second attempt ends likewise. */
+/** The server refused something. After a 5xx, a second attempt would end in the same way. */
 const answered = (failure: SmtpFailure, progress: Progress) => {
   const { responseCode = 0, command, response, rejectedErrors = [] } = failure
   const answer = `${command === 'STARTTLS' ? ' offers no STARTTLS:' : ' answered'} ${response}`
@@ -194,7 +195,7 @@ const mayTakeLater = ({ responseCode = 0 }: Refusal): boolean => isForNow(respon
 
 const refusalOf = ({ recipient, response }: Refusal): string => `${recipient} (${response})`
 
-/** A part of the content waits until the connection has taken the one before. */
+/** The content is written in parts. Each waits until the connection has taken the part before. */
 const CHUNK_BYTES = 16_384
 
 /** Returns the recipients that the server refused; rejects if it refused all. */
@@ -255,7 +256,8 @@ const send = async (
 }
 
 /**
- * nodemailer would ask DNS before the system. Without TLS, only this machine gets the mail and the password, whatever its name resolves to.
+ * We connect ourselves, because nodemailer would query DNS before the resolver of the system. Without TLS, mail and password go only to
+ * this machine, whatever the name resolves to.
  */
 const connected = async ({ host, port, tls }: MailTarget, signal: AbortSignal): Promise<Socket> => {
   const socket = connect({

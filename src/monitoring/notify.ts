@@ -11,14 +11,17 @@ export const JSON_TYPE = 'application/json'
 
 export type RunStart = Pick<RunEnd, 'command' | 'version' | 'host'>
 
-/** Nothing if the setting is absent. */
+/** No request if the setting is absent. */
 const post = (target: Target | null, contentType: string, body: string): Delivery[] =>
   target === null ? [] : [{ target, method: 'POST', contentType, body }]
 
 export const startDeliveries = (target: Target | null, { command, version, host }: RunStart): Delivery[] =>
   post(target, PLAIN, `fieldwork-sync ${command} started (version ${version}) on ${host}\n`)
 
-/** Nothing failed: a budget or a signal may have ended the run. One that a signal stopped before its report did nothing. */
+/**
+ * Whether nothing failed. A budget or a signal may have ended the run. A run that a signal stopped before it had a report has done nothing,
+ * and is no success.
+ */
 export const isSuccess = ({ exitCode, report }: Pick<RunEnd, 'exitCode' | 'report'>): boolean =>
   exitCode === EXIT_CODES.complete ||
   (exitCode === EXIT_CODES.partial &&
@@ -36,9 +39,9 @@ export const endDeliveries = (
   return [...post(isSuccess(end) ? success : failure, PLAIN, text), ...post(webhook, JSON_TYPE, document)]
 }
 
-/** Accounts that are not complete come first, so they are among these. */
+/** The most accounts of a message. Accounts that are not complete come first. */
 const ACCOUNTS_MAX = 20
-/** A reason may quote an answer of the API. */
+/** The longest line. A reason may quote a long answer of the API. */
 const LINE_LENGTH_MAX = 400
 
 /** The first line has the outcome and the exit code. */

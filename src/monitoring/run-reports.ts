@@ -17,10 +17,10 @@ interface RunReportsOptions extends Pick<DeliveryTools, 'clock' | 'redact'> {
   readonly signal: AbortSignal
 }
 
-/** A run may end before the request at its start has an answer. Its end is reported after that, but waits no longer than this. */
+/** A run may end before its `notify.start` is answered. The report of the end waits for that answer, but no longer than this. */
 const START_MS_MAX = 2_000
 
-/** Without a signal. */
+/** The time for all reports at the end, without a signal. */
 const REPORT_MS_MAX = 10_000
 /** A service that does not answer must not use up the time after a signal. */
 const REPORT_AFTER_SIGNAL_MS_MAX = 3_000
@@ -49,7 +49,7 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
   const leftMs = () => reportMsMax(signalMs === null ? null : clock.monotonicMs() - signalMs)
 
   const logged = new Set<string>()
-  /** Sends a message. Of two that belong to one setting, the same outcome is logged once. */
+  /** Sends a message. If two messages belong to one setting, the same outcome is logged once. */
   const report = async (delivery: Delivery, until: AbortSignal): Promise<void> => {
     const { setting } = delivery.target
     const delivered = deliver(delivery, { clock, signal: until, redact })
@@ -86,7 +86,7 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
   async function reportOfMetrics(until: AbortSignal, end: RunEnd): Promise<void> {
     if (metrics === null) return
     try {
-      // prom-client is loaded only here.
+      // This import loads prom-client.
       const { reportMetrics } = await import('./metrics/report.js')
       const { deliveries, problem } = await reportMetrics(metrics, warehouse, end, until)
       const pushed = Promise.all(deliveries.map((each) => report(each, until)))

@@ -1,6 +1,6 @@
 /**
- * A store over the client of its kind, which has an SDK: what is alike for all of them. No SDK repeats every body that breaks off, and a
- * short body must never pass for the whole.
+ * The part of a store that S3 and Azure share, above a client with the SDK of each. No SDK repeats every body that breaks off, and a short
+ * body must never pass for the whole.
  */
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -18,9 +18,9 @@ import {
   type PutOutcome,
 } from './object-store.js'
 
-/** What a store is opened with. */
+/** The options to open a store. */
 export interface ClientOptions extends StoreAddress {
-  /** How often a request is sent before it has failed. */
+  /** How often a request is sent before it counts as failed. */
   readonly attemptsMax?: number
   /** A connection without any byte for this long has failed. */
   readonly silenceMsMax?: number
@@ -29,7 +29,7 @@ export interface ClientOptions extends StoreAddress {
 export const ATTEMPTS_MAX = 5
 export const SILENCE_MS_MAX = 30_000
 
-/** Where the keys of a store begin. */
+/** The root of the keys of a store. */
 export const placeOf = (scheme: 's3' | 'az', { bucket, prefix }: ClientOptions) => ({
   address: prefix === '' ? `${scheme}://${bucket}` : `${scheme}://${bucket}/${prefix}`,
   /** The prefix with its slash; empty without a prefix. */
@@ -72,10 +72,10 @@ export interface Put {
 export type Written = string | undefined | null
 
 const MIB = 1_048_576
-/** A larger file is sent in parts of this size, or larger ones if they were too many. */
+/** A larger file is sent in parts of this size. Parts are larger if there would be too many. */
 export const PART_BYTES_MIN = 8 * MIB
 export const PARTS_AT_ONCE = 3
-/** How often a body is requested before it has failed. */
+/** How often a body is requested before the read counts as failed. */
 const BODIES_MAX = 3
 
 export const storeOf = (client: StoreClient): ObjectStore => ({
@@ -123,7 +123,7 @@ const putBody = async (client: StoreClient, to: Put, body: ObjectBody): Promise<
   return written
 }
 
-/** Called with each body: what was read before it is void. Returns how many bytes it has read. */
+/** Called with each body, which replaces everything read from an earlier body. Returns the number of bytes. */
 type Read = (chunks: AsyncIterable<Uint8Array>) => Promise<number>
 
 /** Null if there is no such object. */
@@ -153,13 +153,13 @@ const receive = async (
   }
 }
 
-/** Without the whole object there is no file. */
+/** Removes the file if the object is not read to its end. */
 const receiveToFile = async (client: StoreClient, key: string, path: string, signal: AbortSignal) => {
   const locally = <Value>(work: Promise<Value>): Promise<Value> =>
     work.catch((error: unknown) => {
       throw new ObjectStoreError(`cannot write ${path}: ${messageOf(error)}`, { cause: error })
     })
-  // A file that is there already is somebody else's: it stays.
+  // A file that exists already belongs to somebody else, and stays.
   const file = await locally(open(path, 'ax'))
   let isWhole = false
   try {
@@ -181,7 +181,7 @@ const receiveToFile = async (client: StoreClient, key: string, path: string, sig
   }
 }
 
-/** Works on all items, at most so many at once. The first failure ends the others, and is thrown when all have ended. */
+/** Works on all items, at most `atOnce` at the same time. The first failure aborts the others, and is thrown when all have ended. */
 export const allAtMost = async <Item, Result>(
   atOnce: number,
   items: readonly Item[],
@@ -204,7 +204,7 @@ export const allAtMost = async <Item, Result>(
   throw failed.signal.reason
 }
 
-/** Never negative: both times are whole seconds of one clock. */
+/** The age by the store's own clock. At least 0, although both times are cut to whole seconds. */
 export const ageMs = (lastModified: Date | undefined, nowMs: number | null): number | null =>
   lastModified === undefined || nowMs === null ? null : Math.max(0, nowMs - lastModified.getTime())
 
@@ -212,8 +212,8 @@ export const ageMs = (lastModified: Date | undefined, nowMs: number | null): num
 export type Purpose = `${'read' | 'write' | 'list' | 'delete'} ${string}`
 
 /**
- * The one way to send a request, with the retries of its client. `whenRefused` may make an answer of an error; if it returns undefined, the
- * error is thrown as an `ObjectStoreError`. When `signal` aborts, this rejects at once, also while the client waits for its next attempt.
+ * Sends every request, with the retries of its client. `whenRefused` may turn an error into a result; if it returns undefined, the error is
+ * thrown as an `ObjectStoreError`. When `signal` aborts, this rejects at once, also while the client waits for its next attempt.
  */
 export const sendRequest = async <Output, Refusal = never>(
   sender: Sender,
@@ -233,7 +233,7 @@ export const sendRequest = async <Output, Refusal = never>(
   }
 }
 
-/** Without the error as its cause: the errors of the clients hold the whole request, with the id of the access key. */
+/** The error of the client is not the cause, because it holds the whole request, with the id of the access key. */
 const failure = ({ address, reasonOf }: Sender, purpose: Purpose, error: unknown): ObjectStoreError =>
   error instanceof ObjectStoreError
     ? error

@@ -1,25 +1,30 @@
 /**
- * The port to an object store: five verbs (get, put if absent, put if match, list, delete), which every store with conditional writes
- * has. More is built on top of them. `open.ts` opens real stores.
+ * The port to an object store: five verbs (get, put if absent, put if match, list, delete), which every store with conditional writes has.
+ * Everything else is built on top of them. `open.ts` opens real stores.
  */
 import { WarehouseError } from '../base/errors.js'
 
-/** The object store refused a request, stayed unreachable, or answered something unusable. Says which object, why, and what to do. Exit 7. */
+/**
+ * The object store refused a request, stayed unreachable, or sent an unusable answer. The message says which object, why, and what to do.
+ * Exit 7.
+ */
 export class ObjectStoreError extends WarehouseError {
   constructor(message: string, options?: ErrorOptions) {
     super('object_store', message, options)
   }
 }
 
-/** Every verb rejects with the signal's reason or an `ObjectStoreError`. After that a write may have happened or not. */
+/** Every verb rejects with the signal's reason or an `ObjectStoreError`. After a rejection, a write may have happened or not. */
 export interface ObjectStore extends AsyncDisposable {
   /** For messages, without a slash at its end, such as `s3://research/fieldwork`. Keys are relative to it. */
   readonly address: string
   /** Null if there is no such object. */
   get(key: string, signal: AbortSignal): Promise<StoredObject | null>
-  /** Writes the object to a new file at `path`. False if there is no such object. Without the whole object there is no file. */
+  /** Writes the object to a new file at `path`. False if there is no such object. A file with a part of the object never remains. */
   getToFile(key: string, path: string, signal: AbortSignal): Promise<boolean>
-  /** Creates an object. Several parts of a large file are sent at once; then the condition is checked when the last part has arrived. */
+  /**
+   * Creates an object. A large file is sent in several parts at the same time, and the condition is checked when the last part has arrived.
+   */
   putIfAbsent(key: string, body: ObjectBody, signal: AbortSignal): Promise<PutOutcome>
   /** Replaces the object whose ETag is `etag`. */
   putIfMatch(key: string, body: ObjectBody, etag: string, signal: AbortSignal): Promise<PutOutcome>
@@ -61,7 +66,7 @@ export interface ListedObject extends ObjectAge {
   readonly etag: string
 }
 
-/** `lost`: the condition did not hold. After a repeated request it may have been our own first attempt that won. */
+/** `lost`: the condition did not hold. If the request was repeated, our own first attempt may have won. */
 export type PutOutcome = { readonly kind: 'written'; readonly etag: string } | { readonly kind: 'lost' }
 
 /** All objects whose keys begin with `prefix`, in the order of their keys. */

@@ -1,13 +1,15 @@
-/** Opens the store of an address. Its SDK is loaded only then: it takes 0.2 s, and no command without `storage` needs it. */
+/** Opens the store of an address. The SDK takes 0.2 s to load, so it is loaded here, and only for commands with `storage`. */
 import { ExpectedError, hasCode } from '../base/errors.js'
 import type { AzureAccount } from '../base/network.js'
 import type { ClientOptions } from './client.js'
 import type { ObjectStore } from './object-store.js'
 
-/** Rejects with an `ObjectStoreError`. The simulation passes one of its own in place of `openStore`. */
+/** Rejects with an `ObjectStoreError`. The simulation passes its own function in place of `openStore`. */
 export type OpenStore = (options: ClientOptions) => Promise<ObjectStore>
 
-/** S3 is AWS, MinIO, Ceph, R2, versitygw. Its credentials come only from the SDK's own chain. Sends no request. */
+/**
+ * Opens a store of S3 (AWS, MinIO, Ceph, R2, versitygw) or Azure. Credentials of S3 come only from the SDK's own chain. Sends no request.
+ */
 export const openStore: OpenStore = async (options) => {
   if (options.azure !== null) return await openAzure(options, options.azure)
   // biome-ignore lint/style/noProcessEnv: the SDK has no other switch for its warning about the next version of Node on stderr.

@@ -1,6 +1,6 @@
 /**
- * Writes objects and JSON documents that have one owner. A put whose answer is lost may have happened, and the client's own repetition
- * of a put that won is answered with "the condition does not hold". So the object is read back: is it mine?
+ * Writes objects and JSON documents that have one owner. A put whose answer is lost may have happened, and when the client repeats a put
+ * that won, the store answers "the condition does not hold". So the object is read back to see whether we wrote it.
  */
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
@@ -36,8 +36,8 @@ type OwnedOutcome = Written | Lost
 const PUTS_MAX = 3
 
 /**
- * `readBack` says what a put that was refused, or failed, has come to. Null: the object is as it was before, so the put is sent again.
- * After an error it is unknown whether the object was written, or will be: a request may still be under way.
+ * `readBack` finds the outcome of a put that was refused or failed. Null: the object is as before, so the put is sent again. After an error
+ * the object may have been written, or may still be written by a request that is under way.
  */
 export const putOwned = async <Outcome>(
   { store, key, body, replaces, signal, putsMax = PUTS_MAX }: OwnedPut,
@@ -67,7 +67,7 @@ const storeError = (error: unknown): ObjectStoreError => {
   throw error
 }
 
-/** Puts a small object, which is ours if it has our bytes. */
+/** Puts a small object. We wrote the object if it has our bytes. */
 export const putOwnedBytes = (put: OwnedPut<Uint8Array>): Promise<OwnedOutcome> =>
   putOwned<OwnedOutcome>(put, async () => {
     const existing = await put.store.get(put.key, put.signal)
@@ -79,7 +79,7 @@ export const putOwnedBytes = (put: OwnedPut<Uint8Array>): Promise<OwnedOutcome> 
 export const documentBody = (document: object): Buffer =>
   Buffer.from(`${JSON.stringify(document, null, 1)}\n`)
 
-/** What begins a document that is replaced. Its token shows after a lost answer whether we wrote it. */
+/** The first fields of a document that is replaced. After a lost answer, the token shows whether we wrote the document. */
 export const stamp = () => ({ format: 1, token: randomUUID() }) as const
 
 export interface ReadDocument<Document> {
@@ -88,7 +88,7 @@ export interface ReadDocument<Document> {
   readonly ageMs: number | null
 }
 
-/** Null if there is no such object. Throws `bucket_damaged` if it is not such a document. */
+/** Null if there is no such object. Throws `bucket_damaged` if the object does not fit `schema`. */
 export const readDocument = async <Document>(
   store: ObjectStore,
   key: string,
@@ -115,22 +115,22 @@ export const putDocument = (
   signal: AbortSignal,
 ): Promise<OwnedOutcome> => putOwnedBytes({ store, key, body: documentBody(document), replaces, signal })
 
-/** Puts of one replacement, where an earlier put of ours arrived late. */
+/** Puts of one replacement, if an earlier put of ours arrives late. */
 const REPLACEMENTS_MAX = 3
 
 interface Owned<Document> {
   readonly store: ObjectStore
   readonly key: string
   readonly schema: z.ZodType<Document>
-  /** What we wrote last, and its ETag. */
+  /** The document that we wrote last, and its ETag. */
   readonly document: Document
   readonly etag: string
 }
 
-/** A document that this run alone replaces, until another run does. */
+/** A document that only this run replaces, until another run takes it over. */
 export class OwnedDocument<Document extends { readonly token: string }> {
   #owned: Owned<Document>
-  /** Of everything that we wrote or tried to write. */
+  /** The tokens of all documents that we wrote or tried to write. */
   readonly #tokens: Set<string>
 
   constructor(owned: Owned<Document>) {
@@ -142,7 +142,7 @@ export class OwnedDocument<Document extends { readonly token: string }> {
     return this.#owned.document
   }
 
-  /** `next` makes a document with a new token, before each put. `isDone`: a document that was found says it already. */
+  /** `next` makes a document with a new token, before each put. `isDone`: whether a document that is already stored has the change. */
   async replace(
     next: (current: Document) => Document,
     signal: AbortSignal,
@@ -160,7 +160,7 @@ export class OwnedDocument<Document extends { readonly token: string }> {
       const { existing } = outcome
       const stored = existing === null ? null : parseJson(schema, existing.body)
       const isOurs = existing !== null && stored !== null && this.#tokens.has(stored.token)
-      // An earlier put whose answer we never got has arrived.
+      // An earlier put of ours, whose answer was lost, has arrived.
       if (isOurs) this.#owned = { ...this.#owned, document: stored, etag: existing.etag }
       if (stored !== null && isDone(stored)) return { kind: 'written' }
       if (!isOurs) return { kind: 'lost', existing }

@@ -1,14 +1,14 @@
-/** Why no store answered, in one line for every client: the network, a certificate, a server that is no store. */
+/** Why no store answered, in one line, for every client: the network, a certificate, or a server that is no object store. */
 import { messageOf } from '../base/errors.js'
 
 const SYSTEM_CODE = /^E[A-Z0-9_]+$/
 
 const isTls = (code: string): boolean => /CERT|_TLS_|SIGNATURE|ISSUER/.test(code)
 
-/** `check` names what to check beside the network. Null if the error says something else. */
+/** `check` names what to check beside the network. Null if the error has another reason. */
 export const unreachable = (error: unknown, check: string): string | null => {
   const { name } = error instanceof Error ? error : { name: '' }
-  // A body that breaks off is an abort for some clients. One of ours is never a failure.
+  // Some clients report a body that breaks off as an AbortError. An abort of ours never gets here.
   const reset = name === 'AbortError' ? 'ECONNRESET' : ''
   const code = error instanceof Error && 'code' in error ? String(error.code) : reset
   if (isTls(code))

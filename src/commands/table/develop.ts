@@ -1,4 +1,4 @@
-/** The commands for who works on this program, or on another client of the API. */
+/** The commands for people who work on this program, or on another client of the API. */
 import { flagOf, OPTIONS } from '../../reference-server/option-texts.js'
 import type { Command } from '../context.js'
 import { choiceOf, type Flag } from '../flags.js'

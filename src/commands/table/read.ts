@@ -1,4 +1,4 @@
-/** The commands that read what is published. */
+/** The commands that read the published state. */
 import { extname, resolve } from 'node:path'
 import type { Command } from '../context.js'
 import { choiceOf, usageError } from '../flags.js'

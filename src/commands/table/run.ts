@@ -18,7 +18,7 @@ import {
 
 const FULL = { full: option('List all surveys, not only those modified since the last run') } as const
 
-/** On a terminal, the texts of the first four are also the questions. */
+/** On a terminal, the texts of the first four flags are also the questions. */
 const INIT = {
   ...ACCOUNT,
   warehouse: text('Where to put the warehouse: a directory, or a bucket such as s3://bucket/prefix'),
@@ -72,7 +72,7 @@ export const RUN: readonly Command[] = [
       const { monitoredCommand } = await import('../monitored-run.js')
       if (requested === undefined)
         return await monitoredCommand(context, 'sync', { flags }, () => import('../sync.js'))
-      // A ping or metrics would say that a night took place.
+      // A ping or metrics would report a nightly run.
       await monitoredCommand(context, 'sync --surveys', { flags, withReports: false }, async () => {
         const { render, run } = await import('../sync.js')
         return { render, run: (work) => run(work, requested) }

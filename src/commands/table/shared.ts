@@ -1,4 +1,4 @@
-/** What rows have in common: flags, and the reading of settings. */
+/** The parts that rows share: flags, and the reading of settings. */
 import { LOG_LEVELS } from '../../base/log.js'
 import { createStderr } from '../../logging/stderr.js'
 import type { SettingsRequest } from '../../settings/load-settings.js'
@@ -18,7 +18,7 @@ export const LOGGED = {
   json: option('Print one JSON document to stdout instead of text'),
 } as const
 
-/** Most values are text here; `src/settings` parses them and reports wrong ones. */
+/** Most values are text here. `src/settings` parses them, and reports wrong values. */
 export const SETTINGS = {
   config: text(`Settings file (YAML) (default: ./${SETTINGS_FILE_HERE}, if it exists)`),
   warehouse: text('Directory of the warehouse; overrides the settings (default: ./warehouse)'),
@@ -43,7 +43,7 @@ export const OUT = { alias: 'output' } as const
 
 type Request = Omit<SettingsRequest, 'env' | 'signal' | 'flags' | 'mayFindFile'>
 
-/** For commands that read what is published. */
+/** For commands that read only the published state. */
 export const NO_ACCOUNTS: Request = { requireAccounts: false }
 
 export const settingsOf = async (

@@ -1,4 +1,4 @@
-/** DuckDB writes rows into a file, so a million of them need no memory of ours. */
+/** DuckDB writes the rows into a file itself, so a million rows need no memory of ours. */
 import { z } from 'zod'
 import { bigintCell } from '../../warehouse/connection/cells.js'
 import type { NamedParameters, Sql } from '../../warehouse/connection/database.js'

@@ -44,7 +44,7 @@ export const reasonOf = ({ accounts, exitCode, publishError }: SyncReport): stri
     .filter((run) => run.exitCode === exitCode && run.reason !== null)
     .map(({ account, reason }) => `${accounts.length > 1 ? `${account}: ` : ''}${withoutStop(reason ?? '')}`)
   const why = withoutStop(publishError ?? '')
-  // Where the publish failed, the reason of each account has it already.
+  // After a failed publish, the reason of each account already contains the error.
   const isSaid = why === '' || reasons.some((reason) => reason.includes(why))
   if (!isSaid && (reasons.length === 0 || exitCode === EXIT_CODES.warehouse))
     reasons.unshift(`not published: ${why}`)
@@ -60,7 +60,7 @@ export const errorCodeOf = ({
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
-/** The published files of a run, and how long it took. Why something is not published is in the reason of the run. */
+/** The published files of a run, and how long it took. The reason of the run says why something is not published. */
 export const publishSection = (
   { published, publishError }: SyncReport,
   elapsedMs?: number,

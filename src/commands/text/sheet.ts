@@ -1,6 +1,6 @@
 /**
- * The cells and columns of workbooks: types, comments, widths and formats. Excel has no time zone, no 64-bit integers, no
- * infinity, and no dates before 1900. What it cannot hold as a number or a date becomes a text, so no value changes.
+ * The cells and columns of workbooks: types, comments, widths and formats. Excel has no time zone, no 64-bit integers, no infinity, and no
+ * dates before 1900. A value that Excel cannot hold as a number or a date becomes a text, so no value changes.
  */
 import { type CellValue, type ColumnDef, calculateColumnWidth, rangeRef } from 'hucre/xlsx'
 import { z } from 'zod'
@@ -39,7 +39,7 @@ export const sheetCell = (column: Column, cell: SelectedCell, onCut: () => void)
   return textCell(cell.slice(1), onCut)
 }
 
-/** The rows of a query of `selectSheetCell`, converted as they are taken, and the counts of those that were. */
+/** The rows of a query of `selectSheetCell`, converted while they are iterated, and the counts of the converted rows. */
 export const sheetRows = (
   columns: readonly Column[],
   batches: AsyncIterable<Iterable<readonly SelectedCell[]>>,
@@ -71,7 +71,7 @@ const hasSafeDigits = (number: string): boolean =>
 const FIRST_DAY_MS = Date.UTC(1900, 2, 1)
 const AFTER_LAST_DAY_MS = Date.UTC(10_000, 0, 1)
 
-/** A date, cut to milliseconds. Where Excel has no such date, the text. */
+/** A date, cut to milliseconds; the text of a date that Excel does not have. */
 const dateCell = (ms: number, text: string): CellValue =>
   ms >= FIRST_DAY_MS && ms < AFTER_LAST_DAY_MS ? new Date(ms) : text
 
@@ -89,8 +89,8 @@ const textCell = (text: string, onCut: () => void): string => {
 }
 
 /**
- * In a sheet, `_x0041_` stands for a character (ECMA-376, ST_Xstring). The library writes control characters in this way. It neither
- * escapes a text that only looks like it, nor the two other characters that XML cannot hold.
+ * In a sheet, `_x0041_` stands for a character (ECMA-376, ST_Xstring). The library writes control characters in this way. But the library
+ * does not escape a text that only looks like `_x0041_`, nor the two other characters that XML cannot hold.
  */
 export const escaped = (text: string): string =>
   text
@@ -98,16 +98,16 @@ export const escaped = (text: string): string =>
     .replaceAll('\ufffe', '_xFFFE_')
     .replaceAll('\uffff', '_xFFFF_')
 
-/** What stays when a person scrolls: the header, and the columns up to the title. */
+/** The part that stays when a person scrolls: the header, and the columns up to the title. */
 export const fixedPane = (columns: readonly Column[]) => {
   const titled = 1 + columns.findIndex(({ name }) => name === 'title')
   return titled > 0 && titled <= FIXED_COLUMNS_MAX ? { rows: 1, columns: titled } : { rows: 1 }
 }
 
-/** More would leave no room on a small screen. */
+/** More fixed columns would leave no room on a small screen. */
 const FIXED_COLUMNS_MAX = 4
 
-/** A filter over the header and so many rows of cells. */
+/** A filter over the header and `rows` rows of cells. */
 export const filterOver = (columns: number, rows: number) => ({ range: rangeRef(0, 0, rows, columns - 1) })
 
 /** How the cells of a column are shown. In a cell with the format `@`, a text stays a text when a person edits it. */
@@ -118,16 +118,16 @@ const formatOf = (column: Column): string | null => {
   return isRate(column) ? '0.0%' : null
 }
 
-/** A part of one, such as `completion_rate`. The percentages of the API are numbers up to 100. */
+/** A rate from 0 to 1, such as `completion_rate`. The percentages of the API are numbers up to 100. */
 const isRate = ({ name, type }: Column): boolean => type === 'DOUBLE' && name.endsWith('_rate')
 
 const [WIDTH_MIN, WIDTH_MAX] = [8, 60]
-/** The most that Excel has. */
+/** The widest column that Excel has. */
 const HEADER_WIDTH_MAX = 255
 /** The button of the filter covers the end of the name. */
 const BUTTON_CHARACTERS = 3
 
-/** `cells` are those of the column in the first rows. */
+/** `cells` are the cells of the column in the first rows. */
 export const columnDefinition = (column: Column, cells: readonly CellValue[]): ColumnDef => {
   const format = formatOf(column)
   const numFmt = format === null ? {} : { numFmt: format }
@@ -139,7 +139,7 @@ export const columnDefinition = (column: Column, cells: readonly CellValue[]): C
   return { width, ...numFmt }
 }
 
-/** The declared comment, with what the sheet changes. */
+/** The declared comment, with a note on what the sheet changes. */
 export const headerComment = (column: Column): string => {
   if (column.type === 'TIMESTAMPTZ') return `${column.comment}. UTC, shown in minutes, cut to milliseconds`
   return isRate(column) ? `${column.comment}. Shown as a percentage` : column.comment

@@ -8,14 +8,14 @@ import type { CliContext } from '../context.js'
 
 interface TableShape {
   readonly indent?: string
-  /** So many first columns (words) align left, the others (numbers) right. */
+  /** The number of first columns (words) that align left. The others (numbers) align right. */
   readonly leftColumns?: number
   /** Columns of the terminal. The widest of the columns at `cut` are cut in the middle until the table fits. */
   readonly widthMax?: number
   readonly cut?: readonly number[]
 }
 
-/** A table with aligned columns. A row of one cell is a remark, which may be wider than its column, and is not cut. */
+/** A table with aligned columns. A row of one cell is a remark: it may be wider than its column, and is not cut. */
 export const textTable = (
   rows: readonly (readonly string[])[],
   { indent = '', leftColumns = 1, widthMax = Number.POSITIVE_INFINITY, cut = [] }: TableShape = {},
@@ -48,7 +48,7 @@ const shrink = (widths: number[], cut: readonly number[], widthMax: number): voi
   }
 }
 
-/** Narrower cells say nothing. */
+/** A narrower cell would say nothing. */
 const CELL_WIDTH_MIN = 8
 
 /** A text in lines of at most `widthMax` columns. All but the first begin with `indent`. A longer word, such as a path, stays whole. */
@@ -66,7 +66,8 @@ export const wrapped = (text: string, widthMax: number, indent = '  '): string =
 }
 
 /**
- * Sentences for people. On a terminal, lines end between words, and each goes on two columns further in. Elsewhere they stay as they are.
+ * Sentences for people. On a terminal, lines end between words, and continuation lines are indented by two columns. Elsewhere the text
+ * stays as it is.
  */
 export const brokenAtWords = (text: string, { isTTY, columns }: CliContext['stdout']): string =>
   isTTY && columns
@@ -79,7 +80,7 @@ export const brokenAtWords = (text: string, { isTTY, columns }: CliContext['stdo
 export type Terminal = ReturnType<typeof terminalOf>
 
 export const terminalOf = ({ env, stdout }: Pick<CliContext, 'env' | 'stdout'>) => ({
-  /** Columns; 80 where it is none. */
+  /** Columns; 80 if stdout is not a terminal. */
   width: (stdout.isTTY ? stdout.columns : 0) || WIDTH_DEFAULT,
   colour: terminalFeatures(env, stdout).colour,
 })
@@ -88,6 +89,6 @@ const WIDTH_DEFAULT = 80
 
 export type Colour = 'green' | 'yellow' | 'red'
 
-/** For terminals. Control characters of the text stay text. */
+/** A coloured text for a terminal. Control characters of the text stay text. */
 export const painted = (text: string, colour: Colour): string =>
   styleText(colour, visible(text), { validateStream: false }).replaceAll('\u001b', ESCAPE)

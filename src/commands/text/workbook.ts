@@ -1,6 +1,6 @@
 /**
  * Writes workbooks: all sheets at once from memory, or one sheet row by row. Excel and the library keep a whole workbook in memory, so only
- * a small one is written at once.
+ * a small workbook is written at once.
  */
 import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -18,7 +18,7 @@ import {
   sheetRows,
 } from './sheet.js'
 
-/** Rows that are read by `selectSheetCell`. */
+/** A sheet whose rows are selected by `selectSheetCell`. */
 export interface SelectedSheet {
   readonly name: string
   readonly columns: readonly Column[]
@@ -38,7 +38,7 @@ export const writeOneSheet = async (
   return counts
 }
 
-/** More would take too much memory. A text counts by its length. */
+/** More cells would take too much memory. A text counts by its length. */
 const [CELLS_IN_MEMORY_MAX, CELL_CHARACTERS] = [60_000, 50]
 
 const firstRows = async (rows: AsyncGenerator<CellValue[], void>) => {
@@ -55,7 +55,7 @@ const firstRows = async (rows: AsyncGenerator<CellValue[], void>) => {
 /** The widths come from the first rows, because a long table is not in memory. */
 const WIDTH_ROWS = 200
 
-/** Bold header cells with their comments, by the place of the cell. */
+/** Bold header cells with their comments, by the address of the cell. */
 const headerCells = (columns: readonly Column[]): Map<string, Partial<Cell>> =>
   new Map(
     columns.map((column, index) => [
@@ -102,7 +102,7 @@ export const wholeSheet = async (
 const cellsAt = (index: number, rows: readonly (readonly CellValue[])[]): CellValue[] =>
   rows.map((row) => row[index] ?? null)
 
-/** Equal rows give an equal file, so it holds no time of its own. */
+/** A fixed time, because equal rows must give an equal file. */
 const WRITTEN_AT = new Date(Date.UTC(2000, 0, 1))
 
 export const workbookOf = (sheets: readonly WriteSheet[]): Promise<Uint8Array> => {
@@ -142,7 +142,7 @@ const writeStreamed = async (
     })),
   })
   await pipeline(workbook, createWriteStream(file), { signal }).catch((error: unknown) => {
-    // The pipeline has an error of its own for a signal.
+    // At a signal, the pipeline rejects with an error of its own. We throw the reason of the signal.
     if (error instanceof Error && error.name === 'AbortError') throwIfAborted(signal)
     throw error
   })

@@ -25,7 +25,7 @@ export interface VerifyReport {
 
 interface SampleOutcome {
   readonly accounts: readonly AccountSample[]
-  /** Whether the number of surveys was given: fewer are then not enough. */
+  /** Whether `--sample` gave the number of surveys. Then the sample is incomplete with fewer. */
   readonly isSampleGiven: boolean
   readonly isSignalled: boolean
 }
@@ -44,18 +44,18 @@ export const exitCodeOf = (local: LocalProof, sample: SampleOutcome | null): Exi
 const rowsWith = ({ rows }: Pick<SampleProof, 'rows'>, verdict: Verdict) =>
   rows.filter((row) => row.verdict === verdict)
 
-/** Without `--sample`, the budget decides how many surveys are compared. One is the least. */
+/** Without `--sample`, the budget decides how many surveys are compared, and one is enough. */
 const isIncomplete = ({ compared, chosen, unread }: AccountSample, outcome: SampleOutcome): boolean =>
   unread.length > 0 || (compared < chosen && (compared === 0 || outcome.isSampleGiven || outcome.isSignalled))
 
-/** The document of `--json` has every row that differs, and counts of all rows. */
+/** The text for people. The document of `--json` has every row that differs, and counts of all rows. */
 export const outputOf = (report: VerifyReport, isJson: boolean, elapsedMs: number): string => {
   if (!isJson) return renderVerify(report, elapsedMs)
   const sample = report.sample && { ...report.sample, accounts: report.sample.accounts.map(accountToJson) }
   return `${jsonOf({ ...report, sample })}\n`
 }
 
-/** Findings of one kind that are listed; the rest is counted, and `--json` has all. */
+/** The most findings of one kind that are listed. The rest is counted, and `--json` has all. */
 const LISTED_MAX = 20
 
 const listed = (lines: readonly string[], more = ''): readonly string[] => [
@@ -178,8 +178,8 @@ export const endOfVerify = ({ exitCode, local, sample }: VerifyReport): string =
 }
 
 /**
- * What reads the wrong rows again. A listing of all surveys brings their rows, and no more: the sources and progress of a survey whose row
- * is the same are read in full only by name.
+ * The commands that read the wrong rows again. A listing of all surveys repairs only rows of surveys. Wrong sources and progress of a
+ * survey whose row is right need `sync --surveys`.
  */
 const remedies = (accounts: readonly AccountSample[]): readonly string[] => {
   const wrong = accounts.flatMap((sample) =>

@@ -1,6 +1,6 @@
 /**
- * Readings that several rules need. Each is requested once, when the first rule needs it. The service changes while
- * it is read: where two readings differ, a third one shows whether something changed in between.
+ * Readings that several rules need. Each reading is requested once, when the first rule needs it. The service changes while we read it: if
+ * two readings differ, a third reading shows whether something changed in between.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../base/clock.js'
@@ -50,7 +50,7 @@ export const gatherEvidence = (
     windowSubject,
     /** When an interview of that survey started. */
     start: once(async () => findStart(reader, clock, await windowSubject())),
-    /** A burst of requests beyond the cap. Throws `Unseen` where that is not allowed. */
+    /** A burst of requests beyond the cap. Throws `Unseen` where a burst is not allowed. */
     burst: once(async () => {
       if (burstRequestsMax === null) throw new Unseen('only checked with --exceed-cap')
       return await sender.burst('/surveys', burstRequestsMax)
@@ -66,14 +66,14 @@ const readHead = async (reader: Reader) => {
   let first = await reader.surveys()
   const pages = paging(first, 'total_pages')
   for (let reading = 1; ; reading++) {
-    /** Null where there is one page only. */
+    /** Null if there is only one page. */
     const second = pages < 2 ? null : await reader.surveys([['page', '2']])
     /** `page=1`, requested after `second`. */
     const again = await reader.surveys([['page', '1']])
     /** Whether the first page was the same before and after the second was read. */
     const stable = sameIds(first, again)
     if (stable || second === null || reading === HEAD_READINGS_MAX) {
-      /** Null where there are less than three pages. */
+      /** Null if there are fewer than three pages. */
       const last = pages < 3 ? null : await reader.surveys([['page', String(paging(again, 'total_pages'))]])
       return { first, second, again, stable, last }
     }
@@ -83,7 +83,7 @@ const readHead = async (reader: Reader) => {
 
 type Head = Awaited<ReturnType<typeof readHead>>
 
-/** The first two pages; throws `Unseen` where there is no second one, or where the list changed between them. */
+/** The first two pages; throws `Unseen` without a second page, or if the list changed between the readings. */
 export const stablePages = ({ first, second, stable }: Head): readonly [ListReading, ListReading] => {
   if (second === null) throw new Unseen('the list of surveys has one page only')
   if (!stable) throw new Unseen('the list kept changing while it was read')
@@ -100,7 +100,7 @@ const readByStatus = async (reader: Reader) => {
   ]
   if (one === undefined) throw new Unseen('no survey with a status has been seen')
   const read = async (status: string) => ({ status, reading: await reader.surveys([['status', status]]) })
-  // `other` is null where only one status has been seen.
+  // `other` is null if only one status has been seen.
   return { one: await read(one), other: other === undefined ? null : await read(other) }
 }
 
@@ -119,8 +119,8 @@ export const MOVED = 'the compared data changed while it was read'
 const COMPARISONS_MAX = 2
 
 /**
- * Compares two readings of data that may change in between. They differ only if the first reading gives the same
- * again: then `differ` judges them. Throws `Unseen` where the data changed each time.
+ * Compares two readings of data that may change in between. If they differ, the first reading is repeated: only if it gives the same again,
+ * `differ` judges the difference. Throws `Unseen` if the data changed each time.
  */
 export const compare = async <Reading>({
   known,
@@ -129,7 +129,7 @@ export const compare = async <Reading>({
   isSame,
   differ,
 }: {
-  /** The first reading, if it is there already. */
+  /** The first reading, if it was already made. */
   readonly known?: Reading
   readonly readOne: () => Promise<Reading>
   readonly readOther: () => Promise<Reading>
@@ -160,7 +160,7 @@ interface Subject {
   readonly sources: ListReading
 }
 
-/** Further surveys are read in this order, until there are interviews in a survey with several sources. */
+/** Further surveys are read in this order of status, until a survey with several sources has interviews. */
 const LIKELY = ['complete', 'fieldwork', 'data_processing', 'deviating_from_specs', 'pending']
 /** One survey is read for each of these statuses, if the list has one. */
 const KINDS = ['complete', 'fieldwork', ...LIKELY.slice(0, -1), 'draft']
@@ -169,8 +169,8 @@ const MORE_MAX = 4
 type Candidate = Pick<Subject, 'id' | 'status' | 'createdAt'>
 
 /**
- * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have interviews,
- * complete ones no longer change, and a draft has no interviews. Throws `Unseen` where no survey can be read.
+ * Chooses the few surveys that are read with progress and sources, of different statuses: surveys in fieldwork have interviews, complete
+ * surveys no longer change, and a draft has no interviews. Throws `Unseen` if no survey can be read.
  */
 const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
   const candidates = surveysSeen(reader).flatMap((survey): readonly Candidate[] => {
@@ -230,6 +230,6 @@ const readSources = async (reader: Reader, subjects: readonly Subject[]) => {
   return { subject, readings: [first, ...more] as const }
 }
 
-/** Several sources show the most, then interviews, then a survey that changes no more. */
+/** A survey is worth most with several sources, then with interviews, then with a status in which it no longer changes. */
 const worth = ({ progress, sources, status }: Subject): number =>
   (sources.rows.length > 1 ? 4 : 0) + ((progress.total ?? 0) > 0 ? 2 : 0) + (status === 'complete' ? 1 : 0)

@@ -12,7 +12,7 @@ export interface ListReading {
   readonly request: string
   readonly endpoint: 'surveys' | 'sample_sources'
   readonly query: Query
-  /** The requested page; 1 where the parameter was left out. */
+  /** The requested page; 1 without the parameter. */
   readonly page: number
   readonly rows: readonly JsonObject[]
   readonly pagination: JsonObject
@@ -24,9 +24,9 @@ export interface ProgressReading {
   readonly surveyId: number
   readonly query: Query
   readonly progress: JsonObject
-  /** `individuals` of each status shown, where it is a whole number. */
+  /** `individuals` of each status in the answer, if it is a whole number. */
   readonly counts: ReadonlyMap<string, number>
-  /** Interviews of all statuses but `Ignored`; null where the count of a documented status cannot be read. */
+  /** Interviews of all statuses but `Ignored`; null if the count of a documented status cannot be read. */
   readonly total: number | null
 }
 
@@ -70,7 +70,7 @@ export const createReader = (sender: Sender) => {
   }
   return {
     seen: { answers, lists, progresses } as const,
-    /** This and the next two throw `Unseen` for an answer that cannot be used. */
+    /** `surveys`, `sources` and `progress` throw `Unseen` for an answer that cannot be used. */
     surveys: (query: Query = []) => list('surveys', '/surveys', query),
     sources: (surveyId: number, query: Query = []) => list('sample_sources', sourcesPath(surveyId), query),
     progress: async (surveyId: number, query: Query = []): Promise<ProgressReading> => {
@@ -94,7 +94,7 @@ export const createReader = (sender: Sender) => {
   }
 }
 
-/** Ignored interviews do not count, also where a service shows them in spite of the document. */
+/** Ignored interviews do not count, also if a service shows them against the document. */
 export const isIgnored = (status: string): boolean => status.toLowerCase() === 'ignored'
 
 const countsOf = ({

@@ -28,7 +28,7 @@ export interface SenderOptions
   readonly requestTimeoutMs: number
   readonly responseBytesMax: number
   readonly requestsMax: number
-  /** Its abort ends the request under way, which rejects with the signal's reason. */
+  /** An abort ends the request under way, which rejects with the signal's reason. */
   readonly signal: AbortSignal
 }
 
@@ -58,8 +58,8 @@ export class Sender implements AsyncDisposable {
   /** Takes the token and the credentials of a proxy out of a text. */
   readonly redact: (text: string) => string
   /**
-   * `rateLimited`: 429 answers to requests within the cap. `connections`: made with the caller's credentials, and
-   * `requestsWithCredentials` were sent over them.
+   * `rateLimited`: 429 answers to requests within the cap. `connections`: opened with the caller's credentials. `requestsWithCredentials`:
+   * requests over these connections.
    */
   readonly usage = { requests: 0, rateLimited: 0, connections: 0, requestsWithCredentials: 0 }
 
@@ -124,7 +124,7 @@ export class Sender implements AsyncDisposable {
     }
   }
 
-  /** Sends regardless of the cap until a 429 comes, at most `requestsMax` times. `last` is the 429, or else came last. */
+  /** Sends regardless of the cap until a 429 comes, at most `requestsMax` times. `last` is the 429, or without one the last answer. */
   async burst(path: string, requestsMax: number): Promise<{ sent: number; last: Answer }> {
     let sent = 0
     let last: Answer | null = null
@@ -189,17 +189,17 @@ export interface Answer {
   /** As in `GET /api/v1/surveys?page=2`. */
   readonly request: string
   readonly status: number
-  /** By its name in lower case; null where it is missing. */
+  /** By its name in lower case; null if it is missing. */
   header(name: string): string | null
   /** Rate-limit headers, as `name: value`. */
   readonly rateHeaders: readonly string[]
-  /** The body, parsed; undefined where it is not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: unknown
-  /** Why the body is not JSON; null where it is. */
+  /** Why the body is not JSON; null if it is. */
   readonly problem: string | null
   /** The beginning of the body on one line. */
   readonly excerpt: string
-  /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
+  /** The `Date` header, milliseconds since 1970; null if it is missing or unreadable. */
   readonly dateMs: number | null
   /** Our clock when we sent the request and when we had the headers of the answer. */
   readonly sentAtMs: number
@@ -242,7 +242,7 @@ const whyNotJson = (read: BodyText, excerpt: string, bytesMax: number): string =
   return read.text === '' ? 'it is empty' : `it begins with ${excerpt.slice(0, 60)}`
 }
 
-/** Undefined, which JSON does not have, where the text is not JSON. */
+/** Undefined if the text is not JSON; no JSON text has this value. */
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)

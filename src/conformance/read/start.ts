@@ -1,7 +1,7 @@
 /**
- * Finds the exact moment at which one interview started. No endpoint shows it, so we halve a span of time until its two ends are one
- * second, then one millisecond apart, and still differ in the number of interviews before them. If a bound includes its own moment, the
- * number steps at that moment, else a microsecond later.
+ * Finds the exact moment at which one interview started. No endpoint shows the moment, so we halve a span of time whose two ends differ in
+ * the number of interviews before them, until the ends are one second, then one millisecond apart. If a bound includes its own moment, the
+ * number changes at that moment, otherwise a microsecond later.
  */
 import type { Clock } from '../../base/clock.js'
 import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../fields.js'
@@ -12,7 +12,7 @@ import type { Query } from './sender.js'
 interface Start {
   readonly surveyId: number
   readonly at: bigint
-  /** Whether `started_before` with that moment keeps the interview. */
+  /** Whether `started_before` with the moment itself includes the interview. */
   readonly isIncluded: boolean
   /** The number of interviews that started earlier. */
   readonly earlier: number
@@ -33,7 +33,7 @@ const MILLISECOND = 1_000n
 const DAY = 86_400n * MICROS_PER_SECOND
 const LONG_AGO = 946_684_800n * MICROS_PER_SECOND
 
-/** Throws `Unseen` where no such moment is found. Sends some 25 requests. */
+/** Throws `Unseen` if no such moment is found. Sends some 25 requests. */
 export const findStart = async (
   reader: Reader,
   clock: Clock,
@@ -54,7 +54,7 @@ export const findStart = async (
   throw new Unseen('the start times of interviews are finer than a millisecond')
 }
 
-/** Interviews of the survey in a window of time; throws `Unseen` where they cannot be counted. */
+/** Interviews of the survey in a window of time; throws `Unseen` if they cannot be counted. */
 export const countIn = async (reader: Reader, surveyId: number, query: Query): Promise<number> => {
   const { total, request } = await reader.progress(surveyId, query)
   if (total === null)
@@ -62,7 +62,7 @@ export const countIn = async (reader: Reader, surveyId: number, query: Query): P
   return total
 }
 
-/** From before the survey was created, as the listing wrote it, to after now, in whole seconds. */
+/** A span in whole seconds that begins before the survey was created, by the listing, and ends after now. */
 export const lifeOf = ({ seen }: Reader, clock: Clock, { createdAt }: { readonly createdAt: unknown }) => {
   const dateMs = seen.answers.at(-1)?.dateMs ?? clock.nowMs()
   const to = BigInt(Math.floor(dateMs / 1_000)) * MICROS_PER_SECOND + DAY

@@ -1,4 +1,4 @@
-/** API document, "Authentication", "Endpoints", "Errors" and "Limits": which requests are answered, and what all answers have in common. */
+/** API document, "Authentication", "Endpoints", "Errors" and "Limits": which requests are answered, and the form of all answers. */
 import { integerOf, isObject } from '../fields.js'
 import { type Endpoint, progressPath, type Reader, sourcesPath, surveysSeen } from '../read/reader.js'
 import type { Credentials } from '../read/sender.js'

@@ -11,7 +11,7 @@ const NOTHING = 'no page was seen that the rule applies to'
 const eachList = (rule: Pick<EachRule<ListReading>, 'id' | 'text' | 'judge'>): Rule =>
   each({ ...rule, section: SECTION, items: ({ seen }) => seen.lists, nothing: NOTHING })
 
-/** `expectedOf` gives the value that a field must have on a page, undefined where the rule says nothing about the page. */
+/** `expectedOf` gives the value that a field must have on a page, undefined if the rule says nothing about the page. */
 const arithmetic = (
   id: string,
   field: string,
@@ -31,7 +31,7 @@ const arithmetic = (
     },
   })
 
-/** The number of rows on a page that others follow; null where no such page was read. */
+/** The number of rows on a page that is not the last; null if no such page was read. */
 export const pageSizeOf = ({ seen }: Reader, endpoint: ListReading['endpoint']): number | null => {
   const full = seen.lists.find(
     (list) => list.endpoint === endpoint && list.page < (integerOf(list.pagination.total_pages) ?? 0),
@@ -122,7 +122,7 @@ export const PAGINATION_RULES: readonly Rule[] = [
       const onOnePage = judgeEach(reader.seen.lists, (page) => noneTwice([page]), 'no list was seen')
       if (onOnePage.verdict === 'fail') return onOnePage
       const { again, last } = read
-      // The last page was read after the others: a survey that was created in between pushes a row onto it.
+      // The last page was read after the others: a survey that was created in between moves a row onto it.
       const isOfThem = last !== null && last.pagination.total_count === again.pagination.total_count
       return noneTwice([...stablePages(read), ...(isOfThem ? [last] : [])])
     },

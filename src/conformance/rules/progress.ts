@@ -18,7 +18,7 @@ import { fail, PASS, passWith, Unseen, type Verdict } from '../verdict.js'
 const SECTION = 'Fieldwork progress'
 const NO_INTERVIEWS = 'no survey seen has the interviews that the rule needs'
 const RELATIVE_TOLERANCE = 1e-9
-/** With fewer decimals, a number that differs is wrong, not rounded. */
+/** With fewer decimals, a difference counts as an error, not as rounding. */
 const DECIMALS_MIN = 2
 
 const eachProgress = (rule: Omit<EachRule<ProgressReading>, 'items' | 'nothing'>): Rule =>
@@ -57,7 +57,7 @@ const decimalsOf = (value: number): number => {
   return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent))
 }
 
-/** A rate: the count of the status `part`, divided by `whole`. `whole` is null where a count in it cannot be read. */
+/** A rate: the count of the status `part`, divided by `whole`. `whole` is null if one of its counts cannot be read. */
 interface Rate {
   readonly text: string
   readonly part: string
@@ -135,7 +135,7 @@ const percentagesOf = ({ seen }: Reader) =>
     })
   })
 
-/** The sum of all percentages of an answer: 100, or 1; null where no survey with interviews was seen. */
+/** The sum of all percentages of an answer: 100, or 1; null if no survey with interviews was seen. */
 export const percentageScale = (reader: Reader): 1 | 100 | null => {
   const percentages = percentagesOf(reader).filter(({ individuals }) => individuals > 0)
   if (percentages.length === 0) return null

@@ -46,7 +46,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
   onlySuchRows('status.only', 'status', 'status=… shows surveys of that status only', ({ byStatus }) =>
     byStatus(),
   ),
-  // Page 1 of one status reaches back at least as far as page 1 of all, so it has every survey of that status there.
+  // Page 1 of one status reaches back at least as far as page 1 of all surveys, so it has every survey of that status on page 1 of all.
   rule(
     'status.complete',
     'status=… leaves out no survey of that status',

@@ -9,7 +9,7 @@ import { sameAsPageOne } from './pagination.js'
 /** API document, "What the service does". */
 const ORDER = 'sorted by created_at, most recent first'
 
-/** Null where a moment cannot be read: other rules report that. */
+/** Null if a moment cannot be read, which other rules report. */
 const createdOf = ({ rows }: ListReading): readonly bigint[] | null => {
   const moments = rows.flatMap(({ created_at }) => parseMoment(created_at)?.micros ?? [])
   return moments.length === rows.length ? moments : null
@@ -28,7 +28,7 @@ const within = (
     items: ({ seen }) => seen.lists.filter(isMeant),
     judge: (reading) => {
       const created = createdOf(reading)
-      // Rows of one moment are in order in any order.
+      // The order of rows with the same moment is free.
       if (created === null || new Set(created).size < 2) return null
       const rowIndex = created.findIndex((at, index) => index > 0 && at > (created[index - 1] ?? at))
       if (rowIndex === -1) return PASS

@@ -20,7 +20,7 @@ export const FAR_FUTURE = '2999-01-01T00:00:00Z'
 interface Updated {
   readonly id: number
   readonly at: Moment
-  /** As the row wrote it. */
+  /** The moment as the row has it. */
   readonly text: string
 }
 
@@ -35,7 +35,7 @@ const latestFirst = (rows: readonly JsonObject[]): readonly Updated[] =>
 
 const middleOf = (all: readonly Updated[]): Updated | undefined => all[Math.floor(all.length / 2)]
 
-/** The surveys seen, the one that was modified last first. */
+/** The surveys seen, the last modified first. */
 const lastUpdated = async ({ head, reader }: Evidence): Promise<readonly [Updated, ...Updated[]]> => {
   await head()
   const [newest, ...others] = latestFirst(surveysSeen(reader))
@@ -50,7 +50,7 @@ const totalText = (reading: ListReading): string => `total_count ${paging(readin
 /** The list since the last modification is short; longer than this, the filter does not work. */
 const PAGES_MAX = 3
 
-/** A survey in the list of those modified since; null where none of the first pages has it. */
+/** A survey in the list of surveys modified since `text`; null if none of the first pages has it. */
 const find = async (reader: Reader, text: string, id: number): Promise<Updated | null> => {
   let reading = await since(reader, text)
   for (let page = 2; ; page++) {
@@ -102,7 +102,7 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
       const second = others.find(({ at }) => at.micros < newest.at.micros)
       if (second === undefined) throw new Unseen('all surveys seen were modified at the same moment')
       if ((await find(reader, second.text, newest.id)) !== null) return PASS
-      // It may have gone since it was seen.
+      // The survey may have vanished since it was seen.
       const control = await reader.raw(progressPath(newest.id))
       if (control.status !== 200) throw new Unseen('the survey that was modified last has disappeared')
       const expected = `survey ${newest.id}, modified at ${newest.text}`

@@ -18,12 +18,12 @@ export const IN_FLIGHT_MAX = 8
 interface HeldSlotLimiterOptions {
   readonly cap: number
   readonly timing: SlotTiming
-  /** Without it a restart forgets the sent requests. */
+  /** Without a ledger, a restart forgets the sent requests. */
   readonly ledger?: Pick<Ledger, 'occupiedMs' | 'send' | 'end'> | undefined
   readonly clock: Clock
   /** Spaces requests after bursts were refused. */
   readonly pacer?: Pacer | undefined
-  /** The cap that other processes use as well: a request also needs a slot there. */
+  /** The cap that other processes use as well. With it, a request also needs a slot of this cap. */
   readonly shared?: SharedCap | undefined
 }
 
@@ -33,7 +33,7 @@ export type Slot = Pick<HeldSlot, 'sending' | 'answered' | 'neverSent'>
 interface Waiting {
   readonly signals: readonly AbortSignal[]
   isDropped: boolean
-  /** Ends the wait: its promise rejects. */
+  /** Ends the wait with a rejection. */
   drop(error: unknown): void
   /** Resolves when the work has ended, whatever its outcome. */
   begin(slot: HeldSlot): Promise<void>
@@ -45,7 +45,7 @@ export class HeldSlotLimiter {
   readonly #inFlight = pLimit(IN_FLIGHT_MAX)
   /** Requests begin one after another, in the order of the calls. */
   readonly #beginning = pLimit(1)
-  /** Slots after their request, and until when they are held: a time of the monotonic clock. */
+  /** Slots whose request has ended, with the time until which they are held, monotonic clock. */
   readonly #held = new Map<FreeSlot, number>()
   /** Work that has a slot and has not ended. */
   readonly #works = new Set<Promise<void>>()
@@ -62,16 +62,16 @@ export class HeldSlotLimiter {
     this.#options = options
     this.#slotsInUse = earlierHolds.length
     this.#slots = createSlots(cap)
-    // Slots are given in the order of the calls: those of earlier runs come before any request.
+    // Slots are given in the order of the calls, so the holds of earlier runs come before any request.
     for (const leftMs of earlierHolds)
       void this.#slots.take().then((free) => this.#hold(nowMs + leftMs, free))
   }
 
   /**
-   * Runs `work`, which sends at most one request. It first waits for room among the requests in flight, for a slot, for the end of a
-   * pause, and for the pacer. Nothing else happens between that moment and the first line of `work`. The promise settles with `work`;
-   * the slot is held in the background. If one of `waitSignals` aborts before `work` has started, `work` never starts and the promise
-   * rejects at once. Later aborts concern only `work` itself.
+   * Runs `work`, which sends at most one request. It first waits for room among the requests in flight, for a slot, for the end of a pause,
+   * and for the pacer. When all of these are given, the first line of `work` runs at once. The promise settles with `work`; the slot is
+   * held in the background. If one of `waitSignals` aborts before `work` has started, `work` never starts and the promise rejects at once.
+   * Later aborts concern only `work` itself.
    */
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {
@@ -95,7 +95,7 @@ export class HeldSlotLimiter {
     })
   }
 
-  /** Starts no work for so long. A second pause does not lengthen the first. */
+  /** Starts no work for `durationMs`. A second pause does not lengthen the first. */
   pause(durationMs: number): void {
     if (this.#pauseLeftMs() > 0) return
     this.#pausedUntil = this.#options.clock.monotonicMs() + durationMs
@@ -137,7 +137,7 @@ export class HeldSlotLimiter {
     const slot = new HeldSlot(this.#options)
     using joined = joinSignals(waiting.signals)
     while (!waiting.isDropped && (this.#leftMs() > 0 || !slot.hasFreshClaim())) {
-      // A request that has to wait gives its slot of the shared cap back.
+      // A request that has to wait returns its slot of the shared cap.
       slot.giveBack()
       await this.#wait(slot, joined.signal).catch(waiting.drop)
     }
@@ -186,7 +186,9 @@ export class HeldSlotLimiter {
 
 const endsTheWait = (): undefined => undefined
 
-/** One slot and its request. Every change goes to the ledger first, then to the pacer, and with a shared cap to the claim in Redis. */
+/**
+ * One slot and its request. Every change goes to the ledger first, then to the pacer, and last to the claim in Redis if the cap is shared.
+ */
 class HeldSlot {
   readonly #options: HeldSlotLimiterOptions
   #id: number | null = null

@@ -1,11 +1,10 @@
 /**
- * Computes from the text of the ledger which slots earlier runs still hold. Every doubt counts against us: a send without an answer
- * may have been in flight, an unreadable line may have been a send just now, and a time in the future (the clock was put back)
- * counts as now.
+ * Computes from the text of the ledger which slots earlier runs still hold. Every doubt counts against us: a send without an answer may
+ * have been in flight, an unreadable line may have been a send just now, and a time in the future (the clock was put back) counts as now.
  *
- * The text does not show a clock that was put forward between two runs: the ledger then looks older than it is. So every time counts
- * as a second younger, see docs/decisions/cap.md#0019-the-ledger-stores-times-of-the-wall-clock. A clock that was put forward by more frees
- * slots early by the rest.
+ * The text does not show a clock that was put forward between two runs: the ledger then looks older than it is. So every time counts as a
+ * second younger, see docs/decisions/cap.md#0019-the-ledger-stores-times-of-the-wall-clock. If the clock was put forward by more than a
+ * second, slots become free too early by the rest.
  */
 import { z } from 'zod'
 import { parseJson } from '../../base/parse.js'
@@ -42,9 +41,9 @@ export const ledgerText = (records: Iterable<LedgerRecord>): string =>
   ).join('')
 
 /**
- * Reads the ledger of earlier runs, however damaged. `nowMs` is the wall clock. The records are numbered anew, upwards from 1: a number in
- * a damaged file may be too large for a successor. An outcome belongs to the last send with its number in the file. If that has an outcome
- * already, or is damaged, it counts as a send of its own.
+ * Reads the ledger of earlier runs, however damaged. `nowMs` is the wall clock. The records are numbered anew from 1, because a number in a
+ * damaged file may be too large for a successor. An outcome belongs to the last send with its number in the file. An outcome whose send is
+ * damaged, or has an outcome already, counts as a send of its own.
  */
 export const readLedger = (text: string, nowMs: number): Map<number, LedgerRecord> => {
   const records = new Map<number, LedgerRecord>()
@@ -79,7 +78,7 @@ export const readLedger = (text: string, nowMs: number): Map<number, LedgerRecor
 export const heldUntilMs = (record: LedgerRecord, timing: SlotTiming, nowMs: number): number => {
   const sentAtMs = Math.min(record.sentAtMs, nowMs)
   if (record.end === null) {
-    // Its run waited at most one request timeout for the outcome, and wrote the outcome unless it was killed.
+    // The run that sent the request waited at most one request timeout for the outcome, and wrote it unless the run was killed.
     return Math.min(sentAtMs + timing.requestTimeoutMs, nowMs) + holdAfterLossMs(timing)
   }
   const endedAtMs = Math.max(sentAtMs, Math.min(record.end.atMs, nowMs))
@@ -87,8 +86,8 @@ export const heldUntilMs = (record: LedgerRecord, timing: SlotTiming, nowMs: num
 }
 
 /**
- * How long to hold each slot that is still occupied, milliseconds, at most `cap` slots. If the cap was lowered, there can be
- * more: then those that end last count, because a new request may go as soon as fewer than `cap` are left.
+ * How long to hold each slot that is still occupied, milliseconds, at most `cap` slots. If the cap was lowered, more slots may be occupied.
+ * Then only the `cap` slots that end last count, because a new request may go as soon as fewer than `cap` are left.
  */
 export const occupiedMs = (
   records: Iterable<LedgerRecord>,

@@ -1,8 +1,8 @@
 /**
- * The requests that a restart within the window must not forget: a file with a line before each send and a line after its outcome.
- * A line is one `write` on an open descriptor, so it survives SIGKILL. There is no fsync: a machine that lost its power takes longer
- * than a window to start. The file is rewritten without old records at each start and when it has grown. Only one process uses it,
- * because it holds the lock of the warehouse.
+ * The requests that a restart within the window must not forget: a file with a line before each send and a line after its outcome. A line
+ * is one `write` on an open descriptor, so it survives SIGKILL. There is no fsync: a machine that lost its power takes longer than a window
+ * to start. The file is rewritten without old records at each start and when it has grown. Only the process that holds the lock of the
+ * warehouse uses the file.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -41,7 +41,7 @@ interface LedgerOptions {
   readonly clock: Clock
 }
 
-/** The file is rewritten after so many lines, or after four times the lines that still count, whichever is more. */
+/** The file is rewritten after this many lines, or after four times the lines that still count, whichever is more. */
 const LINES_MAX = 4_000
 /** No ledger of ours is larger. Only the end of a larger file is read. */
 const READ_BYTES_MAX = 4 * 1024 * 1024
@@ -53,7 +53,7 @@ const CLOCK_STEP_MS = 50
 
 export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-requests', owner, 'ndjson')
 
-/** Its constructor and every method throw `ledger_unwritable` if the file cannot be read or written. */
+/** The constructor and every method throw `ledger_unwritable` if the file cannot be read or written. */
 export class Ledger {
   readonly #options: LedgerOptions
   readonly #path: string
@@ -142,7 +142,7 @@ export class Ledger {
     this.#linesMax = Math.max(LINES_MAX, 4 * this.#lines)
   }
 
-  /** After a step of the wall clock older lines would look too old or too young: moves all times along. */
+  /** Moves all times by a step of the wall clock, after which older lines would look too old or too young. */
   #followClock(): void {
     const stepMs = this.#clockStepMs()
     if (Math.abs(stepMs) < CLOCK_STEP_MS) return
@@ -155,8 +155,8 @@ export class Ledger {
   }
 
   /**
-   * The smallest step of the wall clock that explains both clocks, milliseconds. The process may stand still between two readings of
-   * them, which is no step.
+   * The smallest step of the wall clock that explains both clocks, milliseconds. A pause of the process between the readings of the two
+   * clocks is no step.
    */
   #clockStepMs(): number {
     const { clock } = this.#options
@@ -197,7 +197,7 @@ const readEnd = (path: string): string => {
   }
 }
 
-// What a run on another machine needs: the text of a ledger, moved to its clock, and a ledger that assumes the worst.
+// For a run on another machine: the text of a ledger, moved to the machine's clock, and a ledger that assumes the worst.
 
 export const isLedgerName = (name: string): boolean => /^sent-requests-[a-z0-9._-]+\.ndjson$/.test(name)
 
@@ -217,7 +217,7 @@ export const replaceLedgerText = (directory: string, name: string, text: string)
 
 const NEW = '.new'
 
-/** Removes what kills between the two steps of `replaceText` left. */
+/** Removes the temporary files that a kill between the two steps of `replaceText` left. */
 const sweep = (path: string): void => {
   const directory = dirname(path)
   for (const name of readdirSync(directory))
@@ -238,7 +238,7 @@ const replaceText = (path: string, text: string): void =>
     }
   })
 
-/** Moves all times by `byMs`. Lines that cannot be read stay: they count as requests of this moment. */
+/** Moves all times by `byMs`. Unreadable lines stay, because they count as requests of this moment. */
 export const movedLedgerText = (text: string, byMs: number): string =>
   text
     .split('\n')
@@ -248,7 +248,10 @@ export const movedLedgerText = (text: string, byMs: number): string =>
     })
     .join('\n')
 
-/** The ledger of a run that sent `requests` requests and lost their answers at `nowMs`. The run after the next need not wait for them again. */
+/**
+ * The ledger of a run that sent `requests` requests and lost their answers at `nowMs`. The run after the next one does not wait for these
+ * requests again.
+ */
 export const fullLedgerText = (requests: number, nowMs: number): string =>
   Array.from({ length: requests }, (_, index) =>
     [ledgerLine(index + 1, 'send', nowMs), ledgerLine(index + 1, 'loss', nowMs)].join(''),

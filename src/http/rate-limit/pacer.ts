@@ -1,10 +1,10 @@
 /**
  * Spaces requests evenly for the rest of the run after a 429 within the cap
  * (docs/decisions/cap.md#0020-after-a-429-within-the-cap-requests-are-evenly-spaced). Each further 429 lowers the rate by a quarter. Each
- * window after it gives a part of the cap back, up to the first even rate.
+ * window after the 429 gives a part of the cap back, up to the first even rate.
  *
- * A sliding-window counter accepts every request at that first distance, (window + jitter) / (requests - 1), wherever its spans begin.
- * `test/unit/http/rate-limit/pacer-even-spacing` has the proof.
+ * A server with a sliding-window counter accepts every request at the first distance, (window + jitter) / (requests - 1), wherever its
+ * spans begin. `test/unit/http/rate-limit/pacer-even-spacing` has the proof.
  */
 import type { Rate } from '../../base/network.js'
 
@@ -13,7 +13,10 @@ export type Pacer = ReturnType<typeof createPacer>
 const RATE_KEPT = 3 / 4
 /** Each window after a 429 gives this part of the cap back. */
 const REGAINED_PART = 1 / 30
-/** The bursts before the first 429 still count for so many windows, and may cause further ones. What those take comes back at once. */
+/**
+ * For this many windows after the first 429, the bursts before it still count and may cause further 429s. What these take from the rate
+ * comes back at once.
+ */
 const SETTLING_WINDOWS = 2
 /** The most that jitter may take away between requests of one window, milliseconds. */
 const JITTER_MS_MAX = 250
@@ -26,7 +29,7 @@ export const jitterMs = ({ requests, perMs }: Rate): number => Math.min(JITTER_M
 /** The requests a window that a sliding-window counter of this cap always accepts when they are evenly spaced. */
 export const evenRate = ({ requests }: Rate): number => (requests === 1 ? 0.5 : requests - 1)
 
-/** The distance between requests, milliseconds, at a rate of so many a window: `evenRate` or less. */
+/** The distance between requests, milliseconds. `rate` is requests a window: `evenRate` or less. */
 export const intervalMs = (cap: Rate, rate: number): number => (cap.perMs + jitterMs(cap)) / rate
 
 interface SlowedDown {
@@ -62,7 +65,8 @@ export const createPacer = (cap: Rate) => {
       if (isFirst) settledMs = nowMs + SETTLING_WINDOWS * cap.perMs
       const rate = isFirst ? evenRate(cap) : Math.max(rateMin, rateAt(nowMs) * RATE_KEPT)
       slowed = { rate, atMs: nowMs, untilMs: nowMs + pauseMs }
-      // After the pause the server has room for one request. The room for others grows evenly, and jitter must not be ahead of it.
+      // After the pause the server has room for one request. The room for further requests grows evenly, and requests must not arrive
+      // before it because of jitter.
       dueMs = slowed.untilMs + jitterMs(cap)
     },
     /** The distance between requests, milliseconds; null while they may go in bursts. */

@@ -1,4 +1,4 @@
-/** When a request of one account may be sent: held slots, their ledger, the cap shared with other processes, what follows a 429. */
+/** Decides when a request of one account may be sent: held slots, their ledger, the cap shared with other processes, pauses after a 429. */
 import type { UpstreamError } from '../../base/errors.js'
 import type { Rate, RateUsage } from '../../base/network.js'
 import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
@@ -10,7 +10,7 @@ import { openSharedCap, type SharedCapOptions } from './shared/shared-cap.js'
 export interface RateLimiterOptions extends Omit<SharedCapOptions, 'rate'> {
   readonly rate: Rate
   readonly limits: { readonly request_timeout: number; readonly pausesMax?: number }
-  /** Where the request ledger is kept; null: a restart forgets the sent requests. */
+  /** The directory of the request ledger. Null: no ledger, so a restart forgets the sent requests. */
   readonly ledgerDirectory: string | null
 }
 
@@ -70,7 +70,7 @@ const FIRST_429 =
 const PAUSES_IN_A_ROW_MAX = 5
 /** A `Retry-After` of 0, or of a date just past, still means "not now". */
 const PAUSE_MS_MIN = 1_000
-/** A longer `Retry-After` ends the run: the next one is scheduled anyway. */
+/** A longer `Retry-After` ends the run, because the next run is scheduled anyway. */
 export const RETRY_AFTER_MS_MAX = 3_600_000
 
 /** The length of the nth pause in a row (from 1), milliseconds: the `Retry-After`, else one window, doubled with each pause. */
@@ -84,8 +84,8 @@ type Verdict =
   | { readonly kind: 'end'; readonly pauses: number }
 
 /**
- * Decides what follows a 429. Only a 429 to a request that was sent after the last pause began is a new one. The other
- * requests of the same burst were already in flight, and must not pause the account a second time.
+ * Decides what follows a 429. Only a 429 to a request that was sent after the last pause began causes a new pause. The other requests of
+ * the same burst were already in flight, and must not pause the account a second time.
  */
 export class Pauses {
   readonly #perMs: number

@@ -1,7 +1,7 @@
 /**
- * How long a request holds its slot. This is the proof of the cap: the server counts a request before it answers. A slot is used
- * again one window after the response headers at the earliest. So no window of the server holds two requests of one slot, and there
- * are only as many slots as the cap.
+ * How long a request holds its slot. This is the proof of the cap: the server counts a request before it answers. A slot is used again one
+ * window after the response headers at the earliest. So no window of the server has two requests of one slot, and there are only as many
+ * slots as the cap allows.
  */
 export interface SlotTiming {
   readonly perMs: number

@@ -11,8 +11,8 @@ export type FreeSlot = () => void
 
 export const createSlots = (cap: number) => {
   const bottleneck = new Bottleneck({ maxConcurrent: cap, minTime: NEVER_WAITS })
-  // Before its first job Bottleneck uses the wall clock of its construction: this empty job absorbs that. It takes no slot,
-  // because it waits for an hour if the clock was put back by one; `close` drops it then.
+  // Bottleneck delays its first job by the wall clock of its construction. This empty job takes that delay. It takes no slot, because the
+  // delay is an hour if the clock was put back by an hour; then `close` drops the job.
   bottleneck.schedule({ weight: 0 }, () => Promise.resolve()).catch(whenClosed)
   return {
     /** Resolves when a slot is taken. First come, first served. */
@@ -25,5 +25,5 @@ export const createSlots = (cap: number) => {
   }
 }
 
-/** `close` drops jobs. */
+/** `close` rejects the promises of dropped jobs. */
 const whenClosed = (): undefined => undefined

@@ -7,7 +7,7 @@ import { type Instant, instantToMs } from '../../model/instant.js'
 import type { AccountState, RunEnd } from '../../model/monitoring.js'
 import { REQUEST_KINDS } from '../../model/request-usage.js'
 
-/** A value and its labels, without those that all samples of its group have. */
+/** A value and its labels, without the labels that all samples of its group have. */
 interface Value {
   readonly labels?: Readonly<Record<string, string>>
   readonly value: number
@@ -17,7 +17,7 @@ interface Declared<Of> {
   /** One sentence for people. */
   readonly help: string
   readonly labels?: readonly string[]
-  /** No values if they are unknown. */
+  /** The values of the metric; empty if they are unknown. */
   readonly values: (of: Of) => readonly Value[]
 }
 

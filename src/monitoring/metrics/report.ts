@@ -18,11 +18,11 @@ export interface Sample {
   readonly value: number
 }
 
-/** About the run itself. */
+/** The samples about the run itself. */
 export const runSamples = (warehouse: string, end: RunEnd): readonly Sample[] =>
   samplesOf(RUN_METRICS, end, { warehouse, command: end.command })
 
-/** About the accounts of the warehouse. */
+/** The samples about the accounts of the warehouse. */
 export const accountSamples = (warehouse: string, accounts: readonly AccountState[]): readonly Sample[] =>
   accounts.flatMap((state) => samplesOf(ACCOUNT_METRICS, state, { warehouse, account: state.account }))
 
@@ -39,8 +39,8 @@ const ACCOUNT_NAMES = new Set(ACCOUNT_METRICS.map(({ name }) => name))
 const RUN_NAMES = new Set(RUN_METRICS.map(({ name }) => name))
 
 /**
- * The samples of an earlier run that are still true, such as the last complete sync when this run could not open the warehouse. `now`
- * has the samples of this run. A Pushgateway keeps the same of what it gets.
+ * The samples of an earlier run that are still true, such as the last complete sync when this run could not open the warehouse. `now` has
+ * the samples of this run. A Pushgateway keeps samples by the same rule.
  */
 export const stillTrue = (earlier: readonly Sample[], now: readonly Sample[]): readonly Sample[] => {
   const knowsAccounts = now.some(({ name }) => ACCOUNT_NAMES.has(name))
@@ -84,8 +84,8 @@ const unescaped = (text: string): string =>
   text.replaceAll(/\\(.)/gs, (_, character: string) => (character === 'n' ? '\n' : character))
 
 /**
- * Begins to write the file, until a signal ends the wait for it. The deliveries do not wait for it. `problem` is why the file is not written,
- * when that is known; null if it is.
+ * Begins to write the file, and waits for it until a signal ends the wait. The deliveries do not wait for the file. `problem` resolves to
+ * why the file was not written, or to null.
  */
 export const reportMetrics = async (
   { file, pushgateway }: MetricsTargets,
@@ -106,12 +106,12 @@ export const reportMetrics = async (
 }
 
 /**
- * Replaces the file by one rename, so no reader sees half of it. It keeps what is still true of the file before.
+ * Replaces the file by one rename, so no reader sees half of it. Samples of the previous file that are still true are kept.
  *
- * A process of its own reads and writes it. A file system that does not answer holds every thread that asks it for ever, and a process
- * does not end before its threads do. So a run could not end with its exit code.
+ * A process of its own reads and writes the file. A file system that does not answer blocks every thread that calls it for ever, and a
+ * process does not end before its threads. So a run that wrote the file itself might not end with its exit code.
  *
- * Rejects with the error of the system, or with the reason of `signal`. Then the file is unchanged, and nothing is left behind.
+ * Rejects with the error of the system, or with the reason of `signal`. Then the file is unchanged, and no temporary file remains.
  */
 export const writeTextfile = async (
   file: string,
@@ -122,7 +122,7 @@ export const writeTextfile = async (
   try {
     await unlessAborted(signal, writeWith(writer, samples))
   } finally {
-    // It must not write later, over newer metrics.
+    // Killed, because it must not write later, over newer metrics.
     writer.kill('SIGKILL')
     writer.unref()
     for (const stream of [writer.stdin, writer.stdout, writer.stderr]) stream.destroy()
@@ -144,7 +144,7 @@ const writeWith = async (
   if (code !== 0) throw new Error((await problem) || 'the process that writes it was killed')
 }
 
-/** Prints the file, and replaces it by the JSON text on stdin. A text that is cut short, because the run was killed, is no JSON. */
+/** Prints the file, and replaces it by the JSON text on stdin. If the run was killed, the text is cut short, and therefore not JSON. */
 const WRITER = `
 const fs = require('node:fs')
 const { basename, dirname, join } = require('node:path')
@@ -178,9 +178,9 @@ const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 const JOB = '/metrics/job/fieldwork_sync'
 
 /**
- * The requests to a Pushgateway. The state of the accounts replaces its group. The last run of a command has a group of its own, whose
- * metrics are replaced one by one, so that a run without a publish does not remove what is known of the last one. Without samples of
- * accounts, which could not be read then, their group stays.
+ * The requests to a Pushgateway. The samples of the accounts replace their whole group. The last run of a command has a group of its own,
+ * whose metrics are replaced one by one, so that a run without a publish does not remove the metrics of the last publish. If the accounts
+ * could not be read, there are no samples of them, and their group stays.
  */
 const pushes = async (
   target: Target,

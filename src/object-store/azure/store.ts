@@ -49,7 +49,7 @@ export const openAzureStore = async (options: ClientOptions, account: AzureAccou
   })
   pipeline.factories.push({
     create: (next) => ({
-      // In place of an agent for the proxy of the environment: as for S3, that is not used.
+      // This agent replaces the SDK's agent for the proxy of the environment, which we do not use, as for S3.
       sendRequest: (request) => next.sendRequest(Object.assign(request, { agent })),
     }),
   })
@@ -72,11 +72,14 @@ const credentialOf = async ({ account, key, sas }: AzureAccount) => {
   if (key !== null) return new StorageSharedKeyCredential(account, key.reveal())
   if (sas !== null) return new AnonymousCredential()
   const { DefaultAzureCredential } = await import('@azure/identity')
-  // It would check the authority, which the environment names, at one in the internet.
+  // Instance discovery would check the authority that the environment names at a server in the internet.
   return new DefaultAzureCredential({ disableInstanceDiscovery: true })
 }
 
-/** The SDK has a limit for a whole request only, which a slow upload of a large block would reach. */
+/**
+ * An agent that ends connections without any byte for `silenceMsMax`. The SDK can only limit a whole request, and a slow upload of a large
+ * block would reach that limit.
+ */
 const silenceLimited = (url: string, silenceMsMax: number): HttpAgent => {
   const agent = new (url.startsWith('http:') ? HttpAgent : HttpsAgent)({ keepAlive: true })
   const create = agent.createConnection.bind(agent)
@@ -97,7 +100,7 @@ const getBlob = async (connection: AzureConnection, key: string, abortSignal: Ab
     connection,
     `read ${key}`,
     abortSignal,
-    // The SDK itself continues a body only after some of the ways in which it breaks off.
+    // The SDK resumes a body that broke off only after some kinds of failures, so we resume it ourselves.
     () => blobOf(connection, key).download(0, undefined, { abortSignal, maxRetryRequests: 0 }),
     // Any other 404, such as the page of a proxy, must not pass for an empty container.
     (error) => (codeOf(error) === 'BlobNotFound' ? null : undefined),
@@ -121,7 +124,7 @@ const puts = (connection: AzureConnection): Pick<StoreClient, 'putBytes' | 'putF
     return written(connection, put, (blob, options) => blob.uploadFile(file, { ...options, ...blocks }))
   },
   putCopy: (put, { copyOf }) => {
-    // Within one account, the credential of the request reads the source too.
+    // Within one storage account, the credential of the request may also read the source.
     const copy: Write = async (blob, { abortSignal, conditions }) =>
       (
         await blob.beginCopyFromURL(blobOf(connection, copyOf).url, { abortSignal, conditions })
@@ -130,9 +133,9 @@ const puts = (connection: AzureConnection): Pick<StoreClient, 'putBytes' | 'putF
   },
 })
 
-/** The condition did not hold. */
+/** Codes for a condition that did not hold. */
 const LOST_COPY = ['BlobAlreadyExists', 'ConditionNotMet', 'TargetConditionNotMet']
-/** Also: the blob to replace is gone, or another write has dropped the blocks of this one. */
+/** Two more codes: the blob to replace is gone, or another write has dropped the blocks of this write. */
 const LOST = [...LOST_COPY, 'BlobNotFound', 'InvalidBlockList']
 
 type Write = (
@@ -174,7 +177,7 @@ async function* listBlobs(
     for (const { name, properties } of segment.blobItems) {
       const { contentLength: bytes, lastModified } = properties
       if (bytes === undefined) continue
-      // Only listings leave the quotes of an ETag out.
+      // In listings, ETags have no quotes.
       const etag = `"${properties.etag.replaceAll('"', '')}"`
       yield { key: name.slice(root.length), bytes, etag, ageMs: ageMs(lastModified, date?.getTime() ?? null) }
     }

@@ -23,7 +23,7 @@ import { reasonOf } from './failure.js'
 export type S3Connection = Awaited<ReturnType<typeof connect>>
 
 const CONNECT_MS_MAX = 5_000
-/** Servers that are not AWS accept this region, unless they were given another. */
+/** Servers that are not AWS accept this region, unless they are configured with another one. */
 const REGION_OF_ENDPOINTS = 'us-east-1'
 
 const nothing = (): void => undefined
@@ -50,7 +50,7 @@ export const connect = async (options: ClientOptions) => {
       : {
           ...config,
           endpoint,
-          // Several of these servers refuse the newer checksums. Requests are signed with the SHA-256 of their body anyway.
+          // Several S3-compatible servers refuse the newer checksums. Requests are signed with the SHA-256 of their body anyway.
           requestChecksumCalculation: 'WHEN_REQUIRED',
           responseChecksumValidation: 'WHEN_REQUIRED',
         },
@@ -73,8 +73,8 @@ export const connect = async (options: ClientOptions) => {
 }
 
 /**
- * Deletions of several objects need a checksum. The SDK sends a newer one, which older servers refuse; every server knows
- * Content-MD5. AWS's guide to the SDK describes this middleware.
+ * Deletions of several objects need a checksum. The SDK sends a newer kind, which older servers refuse. Every server knows Content-MD5.
+ * AWS's guide to the SDK describes this middleware.
  */
 const sendMd5OfDeletions = (client: S3Client): void => {
   client.middlewareStack.add(
@@ -93,7 +93,7 @@ const sendMd5OfDeletions = (client: S3Client): void => {
 
 const textRequest = z.object({ headers: z.record(z.string(), z.string()), body: z.string() })
 
-/** The request itself, because it is to be changed. */
+/** A type guard and not a parsed copy, because the request itself is changed. */
 const isTextRequest = (request: unknown): request is z.infer<typeof textRequest> =>
   textRequest.safeParse(request).success
 

@@ -13,7 +13,7 @@ export const nameOf = (error: unknown): string => (error instanceof Error ? erro
 const CREDENTIALS =
   'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or a role of the pod or the machine'
 
-/** A token or signature that the store does not accept. AWS answers some of these with 400. */
+/** Codes for a token or signature that the store does not accept. AWS answers some of them with 400. */
 const REFUSED_CREDENTIALS = [
   'ExpiredToken',
   'ExpiredTokenException',
@@ -58,7 +58,7 @@ const answered = (error: S3ServiceException, status: number): string => {
     return `refused (${answer}); check that the credentials may get, put, list and delete objects below this address: ${CREDENTIALS}`
   if (status === 429 || status === 503)
     return `the store is overloaded (${answer}${tries(error)}); try again later`
-  // Servers without conditional writes answer so to If-None-Match and If-Match.
+  // Servers without conditional writes answer 501 to If-None-Match and If-Match.
   if (status === 501)
     return `the store lacks something that is needed, such as conditional writes (${answer}); use another store, or a newer version of its server`
   if (status >= 500) return `the store failed (${answer}${tries(error)}); try again later`

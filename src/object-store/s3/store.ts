@@ -6,7 +6,7 @@ import { connect, type S3Connection, send } from './connection.js'
 import { nameOf } from './failure.js'
 import { putBytes, putCopy, putFile } from './upload.js'
 
-/** As many as one request may name. */
+/** The most objects that one request may name. */
 const DELETED_AT_ONCE = 1_000
 
 export const openS3Store = async (options: ClientOptions): Promise<ObjectStore> => {
@@ -37,7 +37,7 @@ const getObject = async (connection: S3Connection, key: string, signal: AbortSig
   return { body, bytes, etag, ageMs: ageMs(LastModified, connection.dateOf(answer)) }
 }
 
-/** The keys are not URL-encoded in the answer: servers differ in that, and our keys have only characters that XML can hold. */
+/** We request keys without URL-encoding, because servers encode differently, and our keys have only characters that XML can hold. */
 async function* listObjects(
   connection: S3Connection,
   prefix: string,

@@ -17,9 +17,9 @@ import { type S3Connection, send } from './connection.js'
 import { nameOf, statusOf } from './failure.js'
 
 const PARTS_MAX = 10_000
-/** So a part of a copy has less than S3's 5 GiB up to 500 GiB. */
+/** With this many parts, a part of a copy stays below S3's limit of 5 GiB for objects up to 500 GiB. */
 const COPIED_PARTS_MAX = 100
-/** Parts that stay behind cost storage, so the store is requested to drop them, but this must not hold up the end of a run. */
+/** Uploaded parts of a failed upload cost storage, so we request the store to drop them. This must not hold up the end of a run. */
 const ABANDON_MS_MAX = 2_000
 
 export const putBytes = async (connection: S3Connection, put: Put, body: Uint8Array): Promise<Written> => {
@@ -46,7 +46,7 @@ const lostBy = (error: unknown): null | undefined =>
 const etagOf = (answer: { readonly ETag?: string | undefined } | null): Written =>
   answer === null ? null : answer.ETag
 
-/** Makes an upload of several parts, whose condition is checked when they have arrived. `sendPart` returns the ETag of its part. */
+/** Makes an upload of several parts. The condition is checked when all parts have arrived. `sendPart` returns the ETag of its part. */
 const putParts = async (
   connection: S3Connection,
   put: Put,
@@ -109,7 +109,7 @@ export const putFile = (
   })
 }
 
-/** Not CopyObject: it ends at 5 GiB, needs more permissions, and few servers keep its condition. */
+/** CopyObject is not used: it ends at 5 GiB, needs more permissions, and few servers check its condition. */
 export const putCopy = (connection: S3Connection, put: Put, { copyOf, bytes: size }: CopiedBody) => {
   const { bucket, root } = connection
   const CopySource = `${bucket}/${root}${copyOf}`.split('/').map(encodeURIComponent).join('/')
@@ -136,6 +136,6 @@ const abandon = async ({ client }: S3Connection, upload: Upload): Promise<void> 
   const request = client.send(new AbortMultipartUploadCommand(upload), {
     abortSignal: AbortSignal.timeout(ABANDON_MS_MAX),
   })
-  // It may be gone already, and the store's life-cycle rule removes what stays.
+  // The upload may be gone already, and the store's life-cycle rule removes parts that stay.
   await request.catch(() => undefined)
 }

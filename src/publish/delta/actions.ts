@@ -18,7 +18,7 @@ const protocolSchema = z.object({ minReaderVersion: z.int(), minWriterVersion: z
 export const PROTOCOL: z.output<typeof protocolSchema> = { minReaderVersion: 1, minWriterVersion: 2 }
 
 const metaDataSchema = z.object({
-  /** Identifies the table. It never changes. */
+  /** The id of the table, which never changes. */
   id: z.string(),
   name: z.string().nullish(),
   description: z.string().nullish(),
@@ -30,12 +30,12 @@ const metaDataSchema = z.object({
 })
 export type MetaData = z.output<typeof metaDataSchema>
 
-/** How far an application has come. We count the versions of our manifests. */
+/** The progress of an application. We store the version of our manifest. */
 const txnSchema = z.object({ appId: z.string(), version: z.number(), lastUpdated: z.number().nullish() })
 export type Txn = z.output<typeof txnSchema>
 
 const addSchema = z.object({
-  /** Relative to the table, URI-encoded. */
+  /** The path relative to the table, URI-encoded. */
   path: z.string(),
   partitionValues,
   size: z.number(),
@@ -56,7 +56,7 @@ const removeSchema = z.object({
 })
 export type Remove = z.output<typeof removeSchema>
 
-/** Others write commits too, with other contents. */
+/** Other programs write commits too, with other contents. */
 const commitInfoSchema = z.object({
   timestamp: z.number().optional().catch(undefined),
   operation: z.string().optional().catch(undefined),

@@ -49,14 +49,14 @@ test('the put of somebody else wins, also after a lost answer', async () => {
   model.write('a.json', '{"token":"theirs"}')
   for (const store of [model.client(), faulty(model, 'lost_answer'), faulty(model, 'unreachable')]) {
     const created = await put(store)
-    expect(created).toMatchObject({ kind: 'lost', found: { etag: '"1"' } })
+    expect(created).toMatchObject({ kind: 'lost', existing: { etag: '"1"' } })
     expect(await put(store, '"0"')).toMatchObject({ kind: 'lost' })
   }
   expect(stored(model)).toEqual({ token: 'theirs' })
 })
 
 test('an object that was deleted is lost', async () => {
-  expect(await put(new ModelStore().client(), '"1"')).toEqual({ kind: 'lost', found: null })
+  expect(await put(new ModelStore().client(), '"1"')).toEqual({ kind: 'lost', existing: null })
 })
 
 test('a store that refuses every put ends with its own error', async () => {

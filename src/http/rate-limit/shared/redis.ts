@@ -1,6 +1,6 @@
 /**
- * The connection to the Redis of a shared cap. Every command has a time limit and none waits for a connection, so nothing hangs when
- * Redis is away. Errors carry our own words: those of the client library hold the arguments of commands, including a password.
+ * The connection to the Redis of a shared cap. Every command has a time limit and none waits for a connection, so nothing hangs when Redis
+ * is away. Errors have texts of ours, because errors of the client library contain the arguments of commands, including a password.
  */
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,7 +13,7 @@ export const COMMAND_MS_MAX = 2_000
 const CONNECT_MS_MAX = 3_000
 const RECONNECT_EVERY_MS = 500
 
-/** A command failed. The shared cap decides what that means; people never see this error itself. */
+/** A command failed. The shared cap decides what follows; people never see this error itself. */
 export class RedisTrouble extends Error {}
 
 /** Redis answers, but refuses the login or the database in its address. Waiting does not help. */
@@ -21,7 +21,7 @@ export class RedisRefusal extends RedisTrouble {}
 
 export type RedisConnection = ReturnType<typeof connectRedis>
 
-/** What the script answers, and the milliseconds that go with it. */
+/** The answer of the script: a word and milliseconds. */
 export type Reply = z.infer<typeof replySchema>
 
 const replySchema = z.tuple([z.enum(['taken', 'wait', 'paused', 'unknown', 'held']), z.number().int()])
@@ -54,7 +54,7 @@ export const connectRedis = (url: Secret, name: string) => {
       lastProblem = LOST
       refusal = null
     })
-    // It resolves when a later attempt succeeds.
+    // The promise also resolves when a later attempt succeeds.
     client.connect().catch(() => undefined)
     await within(CONNECT_MS_MAX, once(client, 'ready')).catch(() => undefined)
     return client
@@ -127,7 +127,7 @@ const within = async <Value>(ms: number, work: Promise<Value>): Promise<Value> =
 }
 
 const LOST = 'the connection was lost'
-/** Redis reads its data, or a script holds it. */
+/** Redis is loading its data, or is busy with a script. */
 const TEMPORARY = /^(?:LOADING|BUSY|MASTERDOWN)\b/
 
 const problemOf = (error: unknown): string => {
@@ -138,7 +138,7 @@ const problemOf = (error: unknown): string => {
   )
 }
 
-/** By the code of an error, or its class. */
+/** The problem in words, by the code or the class of an error. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -155,9 +155,9 @@ type Operation =
    * all processes pause from now on, because this Redis may lack the newest requests. The first call of a process sets the cap.
    */
   | readonly ['take', id: string, lifeMs: number, quietMs: number, cap: number, isFirst: 0 | 1]
-  /** Ends a hold so many ms from now: earlier than it would end, never later. */
+  /** Makes a hold end `durationMs` from now. A hold only ever becomes shorter. */
   | readonly ['hold', id: string, durationMs: number]
-  /** Pauses all processes. A longer pause stays. */
+  /** Pauses all processes. A longer pause that has begun stays. */
   | readonly ['pause', durationMs: number]
 
 /**

@@ -1,8 +1,8 @@
 /**
- * A cap that several processes share through Redis. Each send takes a slot there first, or waits: until others free one, until a pause of
- * all processes ends, or longer if Redis has no record of recent requests
- * (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis itself is away, nothing is sent until no slot that was taken
- * before can count. Then the run ends, or goes on with the fallback
+ * A cap that several processes share through Redis. Before each send, a request takes a slot in Redis, or waits: until another process
+ * frees a slot, until a pause of all processes ends, or longer if Redis has no record of recent requests
+ * (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis itself is away, nothing is sent until every slot that was taken
+ * before must have ended. Then the run ends, or goes on with the fallback
  * (docs/decisions/cap.md#0023-a-run-without-its-redis-ends-or-uses-a-fallback).
  */
 import { createHash, randomUUID } from 'node:crypto'
@@ -45,26 +45,26 @@ const redisOf = (owner: CapOwner, { url }: SharedRate): RedisConnection => {
   return connectRedis(url, `fieldwork-sync-${digest}`)
 }
 
-/** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
+/** Hexadecimal digits of the digest in the key. Keys of two accounts differ, and do not reveal the account. */
 const DIGEST_LENGTH = 32
 
 /** A slot that this process has taken for one request. */
 export interface Claim {
-  /** Whether it is young enough to be used; checked right before the send. */
+  /** Whether the claim is young enough to be used; checked right before the send. */
   isFresh(): boolean
-  /** Holds the slot for so long from now, and then no more; with 0 it is given back. */
+  /** Holds the slot for `durationMs` from now, and no longer. With 0 the slot is returned. */
   hold(durationMs: number): void
 }
 
 /** The longest time from the request for a slot to the send. */
 const FRESH_MS = COMMAND_MS_MAX + 1_000
-/** Redis' own clock may be stepped by so much, either way, during the life of a claim. */
+/** The clock of Redis may be stepped by this much, in either direction, during the life of a claim. */
 const CLOCK_SKEW_MS = 1_000
 /** The longest time between two checks for a free slot, or for the return of Redis. */
 const LOOK_AGAIN_MS = 2_000
 const RETRY_MS = 250
 
-/** From a claim until its request can no longer count, whatever became of it, milliseconds. */
+/** The time from a claim until its request can no longer count, whatever its outcome, milliseconds. */
 export const claimLifeMs = (timing: SlotTiming): number =>
   FRESH_MS + timing.requestTimeoutMs + holdAfterLossMs(timing) + 2 * CLOCK_SKEW_MS
 
@@ -81,12 +81,12 @@ export class SharedCap {
   readonly #local: ReturnType<typeof createLocalFallback> | null
   readonly #underWay = new Set<Promise<unknown>>()
   #wasThere = false
-  /** Monotonic clock: since when Redis is away; null while it is there. */
+  /** When Redis became unreachable, monotonic clock; null while it answers. */
   #awaySince: number | null = null
   #isLocal = false
   #hasBegun = false
   #knowsOfPause = false
-  /** How often Redis had no record since this process took a slot. */
+  /** How often Redis had no record since this process last took a slot. */
   #losses = 0
   #lookedAt = Number.NEGATIVE_INFINITY
 
@@ -108,7 +108,7 @@ export class SharedCap {
     }
   }
 
-  /** No process sends for so long. */
+  /** No process sends for `durationMs`. */
   pause(durationMs: number): void {
     this.#knowsOfPause = true
     this.#inBackground(this.#options.redis.run(['pause', Math.ceil(durationMs)]))
@@ -155,7 +155,7 @@ export class SharedCap {
     return { isFresh: () => clock.monotonicMs() - askedAt <= FRESH_MS, hold }
   }
 
-  /** Redis is back. Its slots count again when nothing that the fallbacks sent, ours and others', counts any more. */
+  /** Redis answers again. Its slots are used when no request that processes sent by their fallback can count any more. */
   async #comeBack(): Promise<void> {
     const { redis, account, log } = this.#options
     this.#lookedAt = this.#options.clock.monotonicMs()
@@ -171,7 +171,7 @@ export class SharedCap {
     return this.#lifeMs + LOOK_AGAIN_MS + FRESH_MS
   }
 
-  /** Reports each pause once, so that a wait that another process caused does not look like a hanging run. */
+  /** Reports each pause once, so that a wait caused by another process does not look like a hanging run. */
   #reportPause(said: Reply[0], waitMs: number): void {
     const { account, redis, log } = this.#options
     const fields = { account, redis: redis.address, waitMs }
@@ -196,7 +196,7 @@ export class SharedCap {
     const isFirst = this.#awaySince === null
     this.#awaySince ??= nowMs
     const awayMs = nowMs - this.#awaySince
-    // A Redis that was reached before may be restarting: it gets the time of one request.
+    // A Redis that was reached before may be restarting, so the run waits as long as for one request.
     if (fallback === null && (!this.#wasThere || awayMs >= timing.requestTimeoutMs)) {
       throw sharedCapError(account, redis.address, trouble.message)
     }
@@ -209,7 +209,7 @@ export class SharedCap {
     return 0
   }
 
-  /** A failure here only costs time: the slot stays held for its longest time. */
+  /** A failure of this work only costs time: the slot stays held for its longest time. */
   #inBackground(work: Promise<unknown>): void {
     const { account, log } = this.#options
     const watched = work
@@ -222,11 +222,11 @@ export class SharedCap {
   }
 }
 
-/** A Redis that lost its record so often since the last slot would keep the run waiting for ever. */
+/** A Redis that loses its record again and again would make the run wait for ever. After this many losses without a slot, the run ends. */
 const LOSSES_MAX = 3
 const FORGETS = `it lost the record of recent requests ${LOSSES_MAX} times, as with too little memory or the wrong maxmemory-policy (use noeviction)`
 
-/** Others evict only keys with an expiration, and ours has none. */
+/** Other policies evict only keys with an expiration, and ours has none. */
 const evictsAnything = (policy: string): boolean => policy.startsWith('allkeys-')
 const evictsOurs = ({ policy, hasLimit }: Eviction): boolean => hasLimit && evictsAnything(policy)
 const EVICTING =
@@ -270,11 +270,11 @@ const FORGETFUL = 'Redis has no record of recent requests: all processes pause u
 
 type LocalSlot = Pick<Claim, 'hold'>
 
-/** How often to check again while the end of every hold is unknown. */
+/** The time between two checks while the end of every hold is unknown. */
 const LOOK_AGAIN_LOCALLY_MS = 100
 
 export const createLocalFallback = (slots: number, clock: Clock) => {
-  /** Until when, on the monotonic clock. */
+  /** The end of each hold, monotonic clock. */
   const held = new Map<LocalSlot, number>()
   return {
     /** A slot, or how long to wait before the next call, milliseconds. */
