@@ -133,7 +133,7 @@ test.concurrent('SQL that does more than read is refused in one line', async () 
   const asked = (sql: string): Promise<unknown> => {
     const print = () => Promise.reject(new Error(`${sql} has printed`))
     return askTables({ ...NO_CONTEXT, env, signal, print, tell: print, endNow: () => undefined }, settings, {
-      asked: sql,
+      input: sql,
       format: 'csv',
       out: null,
     })
