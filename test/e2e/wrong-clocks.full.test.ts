@@ -91,10 +91,13 @@ test.concurrent("after a night with the server's clock ahead, the next run reads
     sources_read_at: time,
     source_progress_read_at: time,
   })
-  expect(await refreshed()).toContainEqual(readAt(1, '2027-04-06T00:00:00Z'))
+  // List and progress of the closed survey were as stored, so its sources were not read.
+  const ofFirstNight = { source_progress_read_at: '2026-03-01T00:00:00Z' }
+  expect(await refreshed()).toContainEqual({ ...readAt(1, '2027-04-06T00:00:00Z'), ...ofFirstNight })
   const [one] = trial.api.surveys
   if (one === undefined) throw new Error('there is a first survey')
   one.sourceProgress = { 101: scriptedProgress(11) }
+  one.progress = scriptedProgress(11)
   const next = await night(trial, 2)
   expect(next).toMatchObject({ code: 0, run: { listing: 'full', surveys_refreshed: 2 } })
   expect(next.stderr).toContain("surveys have a reading time ahead of the server's clock and are read again")
