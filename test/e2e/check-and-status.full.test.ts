@@ -1,9 +1,11 @@
+import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
+import { NO_ACCOUNT, refusing, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { openSynced, openTrial, stderrShows } from '../support/command/trial.js'
 import { startRedis } from '../support/servers/redis.js'
 import { lacks } from '../support/suite/lacks.js'
+import { accountOf } from './check-and-status-shared.js'
 
 describe('check', () => {
   test.skipIf(lacks('redis-server'))(
@@ -89,5 +91,31 @@ describe('status', () => {
     const killed = await trial.runWarm(['status', '--json'])
     expect(killed.code).toBe(0)
     expect(JSON.parse(killed.stdout)).toMatchObject({ holder: null, runs: [{ status: 'complete' }] })
+  })
+
+  test.concurrent('fits 80 columns, whatever the titles are; the end of a title stays, and only a terminal gets colours', async (context) => {
+    const trial = await openTrial(context, [
+      scriptedSurvey(1, { title: `${'お客様アンケート'.repeat(30)}\u001b[31m wave 12` }),
+      scriptedSurvey(2, { title: 12, mood: 'x'.repeat(200) }),
+      scriptedSurvey(3, { status: 'arch\u001b[31mived' }),
+    ])
+    trial.api.hook = refusing(trial.api, 422, ({ path }) => path.startsWith('/surveys/1/'))
+    const account = accountOf(trial.api)
+    const accounts = ['a'.repeat(64), 'b'].map(account)
+    const file = await trial.settings({ accounts })
+    expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 5 })
+    for (const [says, ...line] of [
+      [' wave 12', 'status'],
+      [' wave 12', 'status', '--survey', '1'],
+      ['in quarantine: title', 'status', '--survey', 'b/2'],
+      ['a survey in arch [31mived', 'status', '--survey', 'b/3'],
+    ] as const) {
+      const { code, stdout } = await trial.runWarm([...line, ...file], NO_ACCOUNT)
+      expect(code).toBe(0)
+      expect(stdout).not.toContain('\u001b')
+      const words = stdout.split('\n').filter((text) => !text.startsWith('/'))
+      expect(words.filter((text) => stringWidth(text) > 80)).toEqual([])
+      expect(stdout).toContain(says)
+    }
   })
 })

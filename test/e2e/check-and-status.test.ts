@@ -1,14 +1,7 @@
-import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
-import {
-  NO_ACCOUNT,
-  refusing,
-  type ScriptedApi,
-  scriptedSurvey,
-  startScriptedApi,
-  TOKEN,
-} from '../support/api/scripted-api.js'
+import { NO_ACCOUNT, refusing, scriptedSurvey, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
 import { openSynced, openTrial } from '../support/command/trial.js'
+import { accountOf } from './check-and-status-shared.js'
 
 describe('check', () => {
   test.concurrent('makes one request per account and reports the result', async (context) => {
@@ -47,11 +40,6 @@ describe('check', () => {
     expect(trial.api.arrivals).toHaveLength(1)
   })
 })
-
-/** For `map`. The caps of accounts with different ids are apart. */
-const accountOf =
-  ({ baseUrl }: ScriptedApi) =>
-  (name: string, place: number) => ({ name, id: place + 1, token: TOKEN, base_url: baseUrl })
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
@@ -142,32 +130,6 @@ describe('status', () => {
     for (const nothing of ['held by', 'rejected rows', 'by_day', 'failing'])
       expect(text.stdout).not.toContain(nothing)
     expect(trial.api.arrivals).toHaveLength(requests)
-  })
-
-  test.concurrent('fits 80 columns, whatever the titles are; the end of a title stays, and only a terminal gets colours', async (context) => {
-    const trial = await openTrial(context, [
-      scriptedSurvey(1, { title: `${'お客様アンケート'.repeat(30)}\u001b[31m wave 12` }),
-      scriptedSurvey(2, { title: 12, mood: 'x'.repeat(200) }),
-      scriptedSurvey(3, { status: 'arch\u001b[31mived' }),
-    ])
-    trial.api.hook = refusing(trial.api, 422, ({ path }) => path.startsWith('/surveys/1/'))
-    const account = accountOf(trial.api)
-    const accounts = ['a'.repeat(64), 'b'].map(account)
-    const file = await trial.settings({ accounts })
-    expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 5 })
-    for (const [says, ...line] of [
-      [' wave 12', 'status'],
-      [' wave 12', 'status', '--survey', '1'],
-      ['in quarantine: title', 'status', '--survey', 'b/2'],
-      ['a survey in arch [31mived', 'status', '--survey', 'b/3'],
-    ] as const) {
-      const { code, stdout } = await trial.runWarm([...line, ...file], NO_ACCOUNT)
-      expect(code).toBe(0)
-      expect(stdout).not.toContain('\u001b')
-      const words = stdout.split('\n').filter((text) => !text.startsWith('/'))
-      expect(words.filter((text) => stringWidth(text) > 80)).toEqual([])
-      expect(stdout).toContain(says)
-    }
   })
 
   test.concurrent('--survey explains a survey of each account that has it; of an unknown one it says so in a line', async (context) => {

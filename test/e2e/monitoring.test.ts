@@ -60,7 +60,7 @@ const UNREAD = [
   ['the progress of all surveys', /fieldwork_progress/, 500],
 ] as const
 
-test.concurrent.for(some(UNREAD, 2))(
+test.concurrent.for(some(UNREAD, 1))(
   'success is not requested after a run that could not read %s',
   async ([, path, status], context) => {
     const { trial, receiver, settings } = await openMonitored(context, 3, { limits: { attempts: 1 } })

@@ -187,7 +187,7 @@ test.concurrent('SQL that does more than read is refused in one line', async () 
 
 test.concurrent('a wrong name, value or file is refused in one line', async () => {
   const root = await trial.temporary()
-  for (const [args, says] of [
+  const refused = [
     [['DROP TABLE surveys'], 'the query must be one SELECT'],
     [['surveys'], 'there is no query surveys. To read the table or view, write "FROM surveys"'],
     [['forcast'], 'there is no query forcast: did you mean forecast? fieldwork-sync query --list shows all'],
@@ -209,7 +209,8 @@ test.concurrent('a wrong name, value or file is refused in one line', async () =
     [['SELECT 1', '--format', 'xlsx'], 'needs a file: --out rows.xlsx'],
     [['SELECT 1', '--warehouse', root], 'nothing has been published there yet'],
     [[], 'query needs SQL, or the name of a query'],
-  ] as const) {
+  ] as const
+  for (const [args, says] of some<(typeof refused)[number]>(refused, 6)) {
     const ended = await trial.runWarm(['query', ...args])
     expect(ended, args.join(' ')).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr.trimEnd().split('\n'), args.join(' ')).toHaveLength(1)
