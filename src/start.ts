@@ -1,6 +1,6 @@
 /**
- * The process of a command: runs the command of argv and sets the exit code. The first SIGTERM or SIGINT makes the command stop, and
- * the process ends by itself. A second one, or an error that nothing catches, ends the process at once. Nothing else calls `process.exit`.
+ * The process of a command: runs the command of argv and sets the exit code. The first SIGTERM or SIGINT makes the command stop, and the
+ * process ends by itself. A second signal, or an error that nothing catches, ends the process at once. No other code calls `process.exit`.
  */
 import { EXIT_CODES, StoppedError } from './base/errors.js'
 import { runCommandLine } from './commands/command-line.js'
@@ -13,8 +13,8 @@ const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const
 type Signal = keyof typeof SIGNAL_EXITS
 
 /**
- * Seconds that the process of a stopped command has to end by itself. More means that a file system does not answer. They are counted one
- * by one, so a machine that stands still does not use them up.
+ * Seconds in which the process of a stopped command has to end by itself. If it takes longer, a file system does not answer. The seconds
+ * are counted one by one, so that a suspended machine does not use them up.
  */
 const END_SECONDS_MAX = 10
 
@@ -23,8 +23,8 @@ const received: Signal[] = []
 let isDone = false
 
 /**
- * Ends the process by the default action of the signal. `process.exit` waits for a query that runs (measured: 31 s), and for ever
- * for a file system that does not answer. It is for process 1 of a container, which no signal of its own ends.
+ * Ends the process by the default action of the signal. `process.exit` waits for a query that runs (measured: 31 s), and for ever for a
+ * file system that does not answer. We call it only for process 1 of a container, which no signal of its own ends.
  */
 const endBy = (signal: Signal): never => {
   process.removeAllListeners(signal)
@@ -32,7 +32,7 @@ const endBy = (signal: Signal): never => {
   process.exit(SIGNAL_EXITS[signal])
 }
 
-/** The exit code of a command that has ended stays, unless something holds the process for ever. */
+/** Ends the process after `END_SECONDS_MAX`, if something holds it. Otherwise the exit code of the command stays. */
 const endLater = (signal: Signal): void => {
   let seconds = 0
   setInterval(() => {
@@ -49,7 +49,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     if (isDone) endLater(signal)
   })
 }
-// A process ends when nothing is left that it could wait for. Without the command's own end, that is no success.
+// A process also ends when nothing is left to wait for. If the command has not ended by then, this is no success.
 process.once('exit', (code) => {
   if (isDone || code !== 0) return
   process.exitCode = EXIT_CODES.bug
@@ -59,14 +59,14 @@ process.once('exit', (code) => {
   const line = endLine({ command, exitCode: EXIT_CODES.bug, level: 'info', reason }, new Date())
   if (!process.stderr.isTTY) process.stderr.write(`${line}\n`)
 })
-// An error in a library's own callback reaches no caller.
+// An error in a callback of a library reaches no caller.
 process.once('uncaughtException', (error) => {
   const { text, exitCode } = reportError(error)
   createStderr().write(`${text}\n`)
   isDone = true
   process.exit(exitCode)
 })
-// undici says that its decompression may change. Its version is pinned, and nobody who runs the command can do anything about it.
+// undici warns that its decompression may change. Its version is pinned, and the user of the command can do nothing about the warning.
 const printers = process.listeners('warning')
 process.removeAllListeners('warning')
 process.on('warning', (warning) => {

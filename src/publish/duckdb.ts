@@ -1,7 +1,7 @@
 /**
- * Publishes the committed state as `fieldwork.duckdb`, the file that readers open. The work database is checkpointed and copied,
- * the copy is proved readable, and a rename puts it in place. Nobody may write the file, because a reader that opens it for writing
- * locks out all others (docs/decisions/publish.md#0041-nobody-may-write-the-published-file).
+ * Publishes the committed state as `fieldwork.duckdb`, the file that readers open. The work database is checkpointed and copied, the copy
+ * is proved readable, and a rename shows it to readers. Nobody may write the file, because a reader that opens it for writing locks out all
+ * others (docs/decisions/publish.md#0041-nobody-may-write-the-published-file).
  */
 import { stat } from 'node:fs/promises'
 import { z } from 'zod'
@@ -37,7 +37,7 @@ import {
   temporaryBeside,
 } from './replace-file.js'
 
-/** Throws `WarehouseUnusableError` if it cannot publish. The published file is then untouched, unless it is an `UnsyncedError`. */
+/** Throws `WarehouseUnusableError` if it cannot publish. The published file is then unchanged, unless the error is an `UnsyncedError`. */
 export const createDuckdbPublisher = (
   database: Database,
   directory: string,
@@ -61,13 +61,13 @@ export const createDuckdbPublisher = (
       lacks.logNew(directory)
       return [{ format: 'duckdb', path: target, bytes }]
     } catch (error) {
-      // The first failure is reported. The next publish removes a file that cannot be removed now.
+      // The first failure is reported. A file that cannot be removed now is removed by the next publish.
       const leftover = await sweepTemporaries(target).then(
         () => '',
         (second: unknown) => `, which also removes ${temporary} (${messageOf(second)})`,
       )
       const failure = publishError(error, target, 'The published file', leftover)
-      // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
+      // After a signal, errors of interrupted statements do not count. Damage counts, because the file must be set aside.
       if (failure !== error && !replacing && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
       throw failure
     }
@@ -76,25 +76,25 @@ export const createDuckdbPublisher = (
 
 /**
  * A copy of the committed state in a file of its own, proved to be readable. A publish shows it to readers
- * (docs/decisions/publish.md#0040-readers-open-a-published-copy). `file` must not exist; after a failure it may. Rejects with the
- * signal's reason or with the errors of system and DuckDB.
+ * (docs/decisions/publish.md#0040-readers-open-a-published-copy). `file` must not exist before the call, and may exist after a failure.
+ * Rejects with the signal's reason or with the errors of system and DuckDB.
  */
 export const copyProved = (database: Database, file: string, signal: AbortSignal): Promise<void> =>
   // We hold the only connection, so nothing is written between the checkpoint and the end of the copy.
   database.exclusively(async (sql) => {
-    // No signal interrupts the checkpoint: DuckDB does not stop in one.
+    // No signal interrupts the checkpoint, because DuckDB does not stop during a checkpoint.
     await sql.run('CHECKPOINT')
     const { bytes, free, format } = await stateOf(sql)
-    // DuckDB files do not shrink by themselves: when more than half is free, only the rows are copied. Another DuckDB may have made the
-    // work database. A file keeps its format until its rows are copied.
+    // DuckDB files do not shrink by themselves, so only the rows are copied when more than half of the file is free. The rows are also
+    // copied if another version of DuckDB made the work database, because a file keeps its storage format.
     if (free * 2 > bytes || format !== STORAGE_FORMAT) await copyCompacted(database, sql, file, signal)
     else await database.copyTo(file, signal)
     await proveReadable(database, sql, file, signal)
   })
 
 /**
- * The bytes of all blocks of the work database, those of free ones, and the format. The header of the file may count more, because DuckDB
- * writes it before it cuts off the free blocks at the end.
+ * The bytes of all blocks of the work database and of its free blocks, and the storage format. The header of the file may count more
+ * blocks, because DuckDB writes the header before it cuts off the free blocks at the end.
  */
 const stateOf = async (sql: Sql) => {
   const [state] = await sql.rows(
@@ -117,7 +117,7 @@ const copyCompacted = (database: Database, sql: Sql, temporary: string, signal: 
  */
 const proveReadable = async (database: Database, sql: Sql, file: string, signal: AbortSignal) => {
   try {
-    // A DuckDB of its own would take 25 ms of CPU more.
+    // Another instance of DuckDB would take 25 ms of CPU more.
     await attached(sql, `${literal(file)} AS other (READ_ONLY)`, async () => {
       await sql.run('USE other')
       try {
@@ -137,7 +137,10 @@ const proveReadable = async (database: Database, sql: Sql, file: string, signal:
   }
 }
 
-/** Reads every block of every table, and no view: somebody else may have written it. DuckDB compares each block with its checksum. */
+/**
+ * Reads every block of every table. Views are not read, because another program may have written them. DuckDB compares each block with its
+ * checksum.
+ */
 export const readTables = async (sql: Sql, signal: AbortSignal): Promise<void> => {
   const tables = await sql.rows(
     z.object({ schema_name: z.string(), table_name: z.string() }),
@@ -159,12 +162,12 @@ export const findPublishedFile = async (
   const path = publishedPath(directory, 'duckdb')
   const stats = await stat(path).catch(ifMissing)
   if (stats === null) return []
-  // To open a pipe, for example, would never end.
+  // Opening a pipe, for example, would never end.
   if (!stats.isFile()) throw new Error('it is not a file')
   return [{ path, what: 'the published file', ...stateInFile(database, path) }]
 }
 
-/** The state in a database file, from which the empty `database` can be filled: the rows of its tables, and nothing else of it. */
+/** The state in a database file, from which the empty `database` can be filled. Only the rows of the tables are taken from the file. */
 export const stateInFile = (database: Database, path: string): Pick<PublishedState, 'countRuns' | 'fill'> => {
   const reading = <Result>(work: (sql: Sql, tables: readonly TableDeclaration[]) => Promise<Result>) =>
     database.exclusively((sql) =>

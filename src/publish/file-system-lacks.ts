@@ -1,11 +1,11 @@
 /**
- * What a file system may lack, as vfat, FUSE and network shares do. A lack is not a failure: we do without, and one warning in a run
- * says what that means.
+ * Operations that a file system may lack, such as vfat, FUSE and network shares. A lack is not a failure: the publish goes on without the
+ * operation, and one warning in a run says what follows.
  */
 import { hasCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 
-/** In the words of the warning, after "this file system has". */
+/** Each lack in the words of the warning, after "this file system has". */
 const LACKS = {
   modes: 'no file modes: the published file can be opened for writing, which locks out all other readers',
   hardLinks: 'no hard links: every Parquet version is a full copy',
@@ -25,8 +25,8 @@ export const createLacks = (log: Log | null) => {
   const logged = new Set<Lack>()
   return {
     /**
-     * Tries an operation: false if the file system lacks it. Call it only where a file was written just before, so that no permission is
-     * missing. A version has thousands of files: where there are no hard links, only the first is tried.
+     * Tries an operation: false if the file system lacks it. Call it only right after a write to the same directory, so that no permission
+     * is missing. A version has thousands of files, so hard links are tried only until the first lack.
      */
     attempt: async (lack: Lack, operation: () => Promise<void>): Promise<boolean> => {
       if (lack === 'hardLinks' && lacking.has(lack)) return false
@@ -39,7 +39,7 @@ export const createLacks = (log: Log | null) => {
         return false
       }
     },
-    /** Logs one warning about what was found since the last one. */
+    /** Logs one warning about the lacks that were found since the last warning. */
     logNew: (directory: string): void => {
       const unknown = [...lacking].filter((lack) => !logged.has(lack))
       for (const lack of unknown) logged.add(lack)

@@ -1,6 +1,6 @@
 /**
- * Every format of a published state, declared once: how it publishes, and how its published state is found, opened and restored. A new format
- * is a name in `model/publish-formats` and an entry here. A report is no state: it is written after them.
+ * Every format of a published state, declared once: how it publishes, and how its published state is found, opened and restored. A new
+ * format is a name in `model/publish-formats` and an entry here. The report is not a state, and is written after the states.
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ export type Publishing = Omit<PublishingFiles, 'lacks'>
 
 interface Format {
   readonly createPublisher: (publishing: PublishingFiles) => Publisher
-  /** The file that every publish writes: its time is the time of the publish. */
+  /** The file that every publish writes, so that its time is the time of the publish. */
   readonly dated: (path: string) => string
   /** Opens the published state at `path` read-only. */
   readonly open: (path: string, options?: OpenOptions) => Promise<Database>

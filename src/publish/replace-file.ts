@@ -1,6 +1,6 @@
 /**
- * Replaces a file that others may be reading. The new content is complete and on the disk under another name in the same
- * directory, and then one rename puts it in place. Readers keep the old file open. A kill leaves the old file or the new one.
+ * Replaces a file that others may be reading. The new content is first complete and on the disk under another name in the same directory.
+ * Then one rename replaces the file. Readers keep the old file open. A kill leaves the old file or the new one.
  */
 import { randomUUID } from 'node:crypto'
 import { chmod, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -15,8 +15,8 @@ export const ifMissing = (error: unknown): null => {
 }
 
 /**
- * A new name beside `target`, for the file that will replace it. Nobody can know it before, and put a link to another file there. A killed
- * publish leaves that file behind.
+ * A new name beside `target`, for the file that will replace it. The name is random, so that nobody can put a link to another file there. A
+ * killed publish leaves a file with such a name.
  */
 export const temporaryBeside = (target: string): string =>
   join(dirname(target), `.${basename(target)}.${randomUUID()}${TEMPORARY}`)
@@ -86,8 +86,8 @@ export const replaceFile = async (temporary: string, target: string, lacks?: Fil
 }
 
 /**
- * Writes a new content for `file`: readers see the old or the new one. Throws the errors of the file system. Then the file is unchanged,
- * unless it is an `UnsyncedError`, and nothing is left behind.
+ * Writes a new content for `file`: readers see the old or the new one. Throws the errors of the file system. After an error the file is
+ * unchanged, unless the error is an `UnsyncedError`, and no temporary file remains.
  */
 export const replaceContent = async (file: string, content: string | Buffer, lacks?: FileSystemLacks) => {
   const temporary = temporaryBeside(file)

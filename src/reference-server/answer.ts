@@ -1,4 +1,7 @@
-/** Sends answers: JSON, dated with the world's time, compressed when that pays. A fault changes one before, or replaces the sending. */
+/**
+ * Sends answers: JSON, dated with the world's time, compressed if that makes them much smaller. A fault changes an answer before it is
+ * sent, or replaces the sending.
+ */
 import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -23,7 +26,7 @@ const GZIP_BYTES_MIN = 1_024
 const GZIP_LEVEL = 1
 const LINGER_MS_MAX = 1_000
 
-/** A request that is answered with an error. The API document leaves its body open ("Errors"): here it is `errorBody`. */
+/** A request that is answered with an error. The API document leaves the body of an error open ("Errors"): here it is `errorBody`. */
 export class Refusal extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -56,8 +59,8 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
 }
 
 /**
- * An answer as it is sent, without what HTTP itself adds. The answer's own headers replace those that every answer gets. The body is encoded
- * once: this function, the framework and the socket each need its length, and each would encode a text again.
+ * An answer as it is sent, without the headers that HTTP itself adds. The answer's own headers replace the headers of every answer. The
+ * body is encoded once: this function, the framework and the socket each need its length, and each would encode a text again.
  */
 export const render = (request: FastifyRequest, answer: Answer): Answer & { readonly body: Buffer } => {
   const { body } = answer
@@ -80,7 +83,7 @@ export const render = (request: FastifyRequest, answer: Answer): Answer & { read
 
 const ACCEPTS_GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))|,|$)/i
 
-/** Answers bytes that are no HTTP request, or whose head is too long, and ends the connection. They never reach a route. */
+/** Answers a request that is not HTTP, or whose head is too long, and ends the connection. Such a request never reaches a route. */
 export const answerUnreadable = (error: unknown, socket: Socket, at: Micros): void => {
   if (!socket.writable) return
   const [status, message] = refusalOf(error)

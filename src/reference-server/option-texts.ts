@@ -6,12 +6,12 @@ export const RATE_WINDOWS = ['sliding', 'fixed', 'sliding-counter', 'none'] as c
 /** `seconds`: how long to wait; `date`: until when, relative to the `Date` of the same answer; `none`: no header. */
 export const RETRY_AFTER_STYLES = ['seconds', 'date', 'none'] as const
 
-/** How a rate over zero interviews is shown, and the length of an interview where none is complete. */
+/** How a rate over zero interviews is shown, and the length of an interview if no interview is complete. */
 export const EMPTY_RATES = ['null', 'zero', 'omit'] as const
 
 export type EmptyRates = (typeof EMPTY_RATES)[number]
 
-/** `with-survey`: sources of drafts, demos and complete surveys change only in the same moment as the survey. `free`: any time. */
+/** `with-survey`: sources of drafts, demos and complete surveys change only at the same moment as the survey. `free`: any time. */
 export const SOURCE_CHANGES = ['with-survey', 'free'] as const
 
 export type SourceChanges = (typeof SOURCE_CHANGES)[number]
@@ -21,10 +21,10 @@ export const TOUCHES = ['none', 'interviews', 'sources', 'both'] as const
 
 export type Touch = (typeof TOUCHES)[number]
 
-/** `usual` is the default as on the command line; null for an option that has none. */
+/** `usual` is the default as on the command line; null for an option without a default. */
 const option = (usual: string | null, describe: string) => ({ default: usual, describe })
 
-/** By name. The flags of the command are made of them. */
+/** The options by name, from which the flags of the command are made. */
 export const OPTIONS = {
   port: option('8080', 'Port to listen on; 0 takes any free one'),
   host: option('127.0.0.1', 'Address to listen on'),

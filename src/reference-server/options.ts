@@ -20,7 +20,7 @@ const CORRECTION_DAYS_MAX = 1_000
 const START_YEAR_MIN = 2000
 const START_YEAR_MAX = 2100
 
-/** What an error tells the caller to give is the description of a schema. */
+/** An error tells the caller to give `what`, which is also the description of the schema. */
 const give = <Schema extends z.ZodType>(what: string, schema: Schema): Schema =>
   schema.meta({ description: what })
 
@@ -123,7 +123,7 @@ const settingsSchema = z.object({
   ),
 } satisfies Record<OptionName, z.ZodType>)
 
-/** The options as they are given; a missing one has its default. */
+/** The options of a caller. A missing option has its default. */
 export type ReferenceServerOptions = Readonly<Partial<z.input<typeof settingsSchema>>>
 
 /** The options, complete and checked. */

@@ -25,7 +25,7 @@ type LoggedRequest = z.output<typeof loggedRequest>
 
 const REQUESTS_MAX = 1_000_000
 
-/** When it is full, the oldest entries are dropped and counted. */
+/** When the log is full, the oldest entries are dropped and counted. */
 export const createRequestLog = (requestsMax: number = REQUESTS_MAX) => {
   let requests: LoggedRequest[] = []
   let dropped = 0
@@ -41,7 +41,7 @@ export const createRequestLog = (requestsMax: number = REQUESTS_MAX) => {
       requests.shift()
       dropped += 1
     },
-    /** Gives the empty list. */
+    /** Returns the empty list. */
     clear: (): ReturnType<typeof list> => {
       requests = []
       dropped = 0

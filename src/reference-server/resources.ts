@@ -1,6 +1,6 @@
 /**
- * The resources of the API document, field by field from its tables. TypeScript infers the type of an answer from a
- * declaration, and the OpenAPI document shows it; so each field has its meaning in the API document's words.
+ * The resources of the API document, field by field from its tables. From a declaration, TypeScript infers the type of an answer, and the
+ * OpenAPI document shows it. So each field is described in the API document's words.
  */
 import { z } from 'zod'
 
@@ -13,7 +13,7 @@ export const wholeNumberOrNull = (description: string) =>
 
 export const text = (description: string) => z.string().meta({ description })
 
-/** An object of exactly these fields. Under its id, the OpenAPI document has it once and refers to it. */
+/** An object of exactly these fields. The OpenAPI document has the object once, under its id, and refers to it. */
 export const object = <const Shape extends z.core.$ZodShape>(id: string, description: string, shape: Shape) =>
   z.strictObject(shape).meta({ id, description })
 
@@ -110,7 +110,7 @@ export const sampleSource = object('SampleSource', 'A sample source of a survey'
 
 export type SampleSourceResource = DeepReadonly<z.output<typeof sampleSource>>
 
-/** One entry of `interview_count_by_status`. `percentage` runs from 0 to 100; 0 where no interview is counted. */
+/** One entry of `interview_count_by_status`. `percentage` runs from 0 to 100; 0 if no interview is counted. */
 const statusCount = object('StatusCount', 'How many interviews have one interview status', {
   individuals: wholeNumber('The number of interviews'),
   percentage: z
@@ -143,12 +143,12 @@ export const INTERVIEW_STATUSES = interviewCountByStatus.keyof().options
 
 export type InterviewStatus = (typeof INTERVIEW_STATUSES)[number]
 
-/** A rate that has no value where its divisor is zero. */
+/** A rate, which has no value if its divisor is zero. */
 const rate = (description: string) => z.number().min(0).nullable().optional().meta({ description })
 
 /**
- * API document, "Fieldwork progress". The document leaves open how it shows a rate over zero interviews, or the length of
- * an interview where none is complete. So these six fields may be null or left out; the option `emptyRates` decides.
+ * API document, "Fieldwork progress". The document leaves open how a rate over zero interviews is shown, or the length of an interview if
+ * no interview is complete. So these six fields may be null or left out; the option `emptyRates` decides.
  */
 export const fieldworkProgress = object(
   'FieldworkProgress',

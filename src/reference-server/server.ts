@@ -32,7 +32,7 @@ export interface ReferenceServer extends AsyncDisposable {
 
 /**
  * Starts a server, with typed options or the text of flags. Throws an error `reference_server_options`, a `FaultsError` or an error
- * `reference_server_listen`, and leaves nothing behind then. `signal` ends a start that waits for the file of faults.
+ * `reference_server_listen`; after an error nothing keeps running. `signal` ends a start that waits for the file of faults.
  */
 export const startReferenceServer = async (
   options: Parameters<typeof readOptions>[0],
@@ -61,7 +61,7 @@ const assemble = async (settings: ReferenceServerSettings, signal = new AbortCon
     { length: settings.accounts },
     (_, account) =>
       new Organization(
-        // What determines the world is a setting of the same name.
+        // The settings that determine the world have the names of the plan.
         { ...settings, account },
         settings.emptyRates,
       ),

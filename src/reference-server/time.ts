@@ -78,12 +78,12 @@ export const parseIsoDuration = (text: string): Micros | null => {
   return wholeSeconds * MICROS_PER_SECOND + Number(fraction.padEnd(6, '0'))
 }
 
-/** The clock stops so long after its start. The world of later times would not fit in memory. */
+/** The clock stops this long after its start, because the world of later times would not fit into memory. */
 const CLOCK_YEARS_MAX = 20
 
 /**
- * Decides what the world shows. It stands still (`frozen`), runs with real time (`real`) or faster (`600x`), and can be moved by hand.
- * `factor` is world seconds per real second.
+ * The clock that decides what the world shows. It stands still (`frozen`), runs with real time (`real`) or faster (`600x`), and can be
+ * moved by hand. `factor` is world seconds per real second.
  */
 export const createWorldClock = (startAt: Micros, factor: number) => {
   const earliest: Micros = 0

@@ -1,4 +1,7 @@
-/** Which stored times the rules believe. A clock that was wrong for one night leaves times in the future: a rule would do nothing until then. */
+/**
+ * Which stored times the rules believe. A clock that was wrong for one night leaves times in the future, and a rule that believed them
+ * would do nothing until that future.
+ */
 import { type Instant, msBetween } from '../model/instant.js'
 
 /** The stored time; null if it is missing or later than `now`. Both times come from the same clock. */

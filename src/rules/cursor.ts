@@ -13,19 +13,19 @@ import { tolerant } from './refresh.js'
 /** By how much our clock may be ahead of a server that does not send its time. */
 const UNKNOWN_SERVER_TIME_MS = 5 * 60_000
 
-/** What the cursor becomes after a listing whose first page was answered at `serverDate`. */
+/** The cursor after a listing whose first page was answered at `serverDate`. */
 export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules: DiscoverRules): Instant =>
   minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlap)
 
-/** After this time, a count no longer takes the place of a full listing, unless `full_listing_every` is longer. */
+/** After this time, a count no longer replaces a full listing, unless `full_listing_every` is longer. */
 const COUNTS_MS_MAX = 28 * DAY_MS
 
 const hasPassed = (at: Instant | null, now: Instant, intervalMs: number): boolean =>
   ageMs(at, now) >= tolerant(intervalMs)
 
 /**
- * A listing is full if it is the first, if `--full` requests it, or if a survey returned 404 at its own address. By age, an incremental
- * one suffices if it is followed by a count of all surveys, for at most 28 days.
+ * A listing is full if it is the first, if `--full` requests it, or if a survey returned 404 at its own address. When a full listing is due
+ * by its age, an incremental listing followed by a count of all surveys can replace it, for at most 28 days.
  */
 export const listingKind = (
   position: Cursor,
@@ -39,8 +39,8 @@ export const listingKind = (
 }
 
 /**
- * Whether the last full listing, and the last count that agreed, were `full_listing_every` ago. Only these show that a survey is gone, or
- * is back in a list that leaves surveys out.
+ * Whether the last full listing and the last count that agreed are both older than `full_listing_every`. Only a full listing or a count
+ * shows that a survey is gone, or is back in a list that leaves surveys out.
  */
 export const isCountDue = (
   { fullListedAt, countedAt, hasLeftOut }: Cursor,
@@ -52,8 +52,8 @@ export const isCountDue = (
 }
 
 /**
- * Since when the changes are listed: from the cursor, and during the first full listing from its ceiling. A cursor ahead of that ceiling
- * was set by a wrong clock. Null: nothing is listed yet.
+ * The time from which changes are listed: the cursor, or during the first full listing its ceiling. A cursor ahead of the ceiling was set
+ * by a wrong clock. Null: nothing is listed yet.
  */
 export const changesSince = ({ cursor, listings: { full } }: Position): Instant | null =>
   cursor === null || (full !== null && full.ceiling < cursor) ? (full?.ceiling ?? null) : cursor
@@ -63,8 +63,9 @@ export const firstPage = (listing: ListingState | null): number =>
   listing === null ? 1 : Math.max(1, listing.nextPage - 1)
 
 /**
- * The page to read after `read` of a listing that an earlier run began. A survey that is gone pulls the later rows up, so a smaller total
- * leads back: at most so many rows have moved to pages before `nextPage`, up to which all had been read.
+ * The page to read after `read` of a listing that an earlier run began. When a survey is gone, the later rows move up. So if the total has
+ * become smaller by some rows, at most as many rows have moved to pages before `nextPage`, and the listing goes back to the page where the
+ * first of them may be.
  */
 export const pageAfter = (
   read: { readonly page: number; readonly nextPage: number | null; readonly rows: number },

@@ -1,6 +1,6 @@
 /**
- * How many requests the reading of a survey takes, by the rules that later skip requests. Only whether its progress has changed is a guess:
- * an active survey whose last reading found a change is expected to change again.
+ * How many requests the reading of a survey takes, by the rules that later skip requests. Only one input is a guess, namely whether the
+ * progress has changed: an active survey whose last reading found a change is expected to change again.
  */
 import { sum } from 'd3-array'
 import type { Instant } from '../model/instant.js'
@@ -17,7 +17,7 @@ interface EstimateRules {
   readonly sourcesEach: number
 }
 
-/** The requests of one survey. With `readsAll` nothing is skipped, as if it had changed. */
+/** The requests of one survey. With `readsAll` nothing is skipped, as if the survey had changed. */
 export const bundleRequests = (
   survey: PlannedSurvey,
   reason: TaskReason,
@@ -42,7 +42,7 @@ export const bundleRequests = (
       ? {}
       : { daily_progress: dayRequests(rules.daily_windows, survey, sources) }),
   }
-  // A budget stopped this survey before, when its sources were known: it takes at least the requests counted then.
+  // A budget has stopped this survey before, when its sources were known. It takes at least the requests that were counted at that time.
   const missing = (survey.task?.requestsNeeded ?? 0) - requestsIn(requests)
   return missing <= 0
     ? requests

@@ -5,8 +5,8 @@ import type { HistoryRules } from '../model/run.js'
 const DAY_MICROS = 86_400_000_000n
 
 /**
- * Up to when progress history may be compacted; null to keep everything. It is a midnight of UTC, because a day is compacted as a
- * whole. It uses the slower of the server's clock and ours, because removed rows do not come back.
+ * The time up to which progress history may be compacted; null to keep everything. The time is a midnight of UTC, because a day is
+ * compacted as a whole. It follows from the slower of the server's clock and ours, because removed rows do not come back.
  */
 export const compactBefore = (serverTime: Instant, nowMs: number, rules: HistoryRules): Instant | null => {
   if (rules.progress_keep_all_for === null) return null

@@ -1,4 +1,7 @@
-/** The requests that the next run is known to need, from the stored rows: without those for what its listing brings. Pure; makes no request. */
+/**
+ * The requests that the next run is known to need, by the stored rows, without requests for changes that its listing will bring. Pure;
+ * makes no request.
+ */
 import { sum } from 'd3-array'
 import { DAY_MS } from '../base/durations.js'
 import type { Rate } from '../base/network.js'
@@ -14,7 +17,7 @@ import { windowsBefore } from './windows.js'
 export interface PlanRules {
   readonly discover: DiscoverRules
   readonly refresh: RefreshRules
-  /** Those of the account; by default, what the last sync found excluded. */
+  /** The exclude rules of the account; by default, the surveys that the last sync found excluded. */
   readonly exclude?: ExcludeRules | undefined
   readonly full: boolean
 }
@@ -40,7 +43,10 @@ export interface Plan {
 const RUN_EVERY_MS = DAY_MS
 const PAGE_ROWS = 50
 
-/** The server's time now: as much later than the last listing as our clock (`nowMs`) says; our time before the first listing. */
+/**
+ * The server's time now: its time at the last listing, plus the time that has passed by our clock (`nowMs`). Before the first listing, our
+ * time.
+ */
 export const serverNow = (
   { listedAt, listedAtOurs }: Pick<PastRuns, 'listedAt' | 'listedAtOurs'>,
   nowMs: number,
@@ -59,8 +65,8 @@ export const expectedAt = (past: PastRuns, nowMs: number): Instant => {
 }
 
 /**
- * Surveys are added one by one, as to a queue. `nowMs` is our clock: it dates the last full listing. `firstReadings` are those from which
- * windows may be left to read.
+ * Surveys are added one by one, as to a queue. `nowMs` is our clock, by which the age of the last full listing counts. `firstReadings` are
+ * surveys that may have windows before their first reading left to read.
  */
 export const createPlan = (
   totals: SurveyTotals,
@@ -90,7 +96,7 @@ export const createPlan = (
         {
           reason: 'listing',
           surveys: listing === 'full' ? totals.present : 0,
-          // Of the changes, at least one page.
+          // A listing of changes takes at least one page.
           requests: { surveys: 1 + pages },
         },
         ...entriesOf(tasks),
@@ -115,18 +121,18 @@ const reconstructedEntry = (windows: readonly number[]): readonly PlanEntry[] =>
   return windows.length === 0 ? [] : [{ ...entry, requests: { daily_progress: sum(windows) } }]
 }
 
-/** The requests of a plan that only take what a budget leaves. */
+/** The requests that a run sends only if its budget leaves room. */
 const reconstructedRequests = ({ entries }: Plan): number =>
   sum(entries.map(({ reason, requests }) => (reason === 'reconstructed' ? requestsIn(requests) : 0)))
 
 /**
- * From the first send to the last, milliseconds, if the server answers at once. Assumes bursts of the whole cap, one per window, without
- * the limiter's margin.
+ * From the first send to the last, milliseconds, if the server answers at once. Assumes one burst of the whole cap per window, without the
+ * limiter's margin.
  */
 export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): number =>
   requests <= 0 ? 0 : Math.floor((requests - 1) / cap) * perMs
 
-/** Requests that can be sent within a time, on the same assumption. */
+/** Requests that can be sent within a time, by the assumption of `timeAtCapMs`. */
 export const requestsWithin = (durationMs: number, { requests: cap, perMs }: Rate): number =>
   (Math.floor(durationMs / perMs) + 1) * cap
 
@@ -139,9 +145,9 @@ export interface AccountPlan {
 }
 
 /**
- * The part of a plan that fits into the budget of a run: surveys in the order of the queue, without those whose reserve does not fit. The
- * requests that are left go to surveys that no such run can read as a whole. `waiting` surveys are left over; `oldestSince` is the earliest
- * last reading of these, or queue time if never read.
+ * The part of a plan that fits into the budget of a run: surveys in the order of the queue, without surveys whose reserve does not fit. The
+ * remaining requests go to surveys that no run with this budget can read as a whole. `waiting` surveys are left over. `oldestSince` is the
+ * earliest time at which one of them was last read, or queued if never read.
  */
 export const fitPlan = (
   plan: Plan,

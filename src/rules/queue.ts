@@ -10,23 +10,23 @@ import { dueReason, isReadNightly, refreshWeight, restsUntil, urgency } from './
 export interface Task {
   readonly surveyId: number
   readonly reason: TaskReason
-  /** Every run reads it. */
+  /** Whether every run reads the survey. */
   readonly isNightly: boolean
-  /** Whether `_sync.tasks` has it. */
+  /** Whether `_sync.tasks` has the survey. */
   readonly isQueued: boolean
-  /** Whether an earlier run queued it. */
+  /** Whether an earlier run queued the survey. */
   readonly isLeftOver: boolean
-  /** An earlier run began to read it in parts. */
+  /** Whether an earlier run began to read the survey in parts. */
   readonly isBegun: boolean
   /** Consecutive refusals of the survey by the API. */
   readonly refusals: number
-  /** This run lists all surveys, and its pages have not shown it: it may have gone since an earlier run saw it. */
+  /** Whether this run lists all surveys and its pages have not shown this one. The survey may have gone since an earlier run saw it. */
   readonly isUnseen: boolean
-  /** Requests that its bundle is expected to take. */
+  /** Requests that the survey's bundle is expected to take. */
   readonly requests: RequestsByKind
-  /** Requests that the budget reserves for it: all of its requests, with nothing skipped. */
+  /** Requests that the budget reserves for the survey: all of its requests, with nothing skipped. */
   readonly reserve: number
-  /** Orders surveys of the same urgency, as most of a first load are. As a number it is exact until 2255. */
+  /** Orders surveys of the same urgency, as most surveys of a first load are. Microseconds, exact as a number until 2255. */
   readonly createdAt: number
   /** When the survey was last read, or queued if never read. */
   readonly since: Instant
@@ -35,11 +35,11 @@ export interface Task {
 
 interface QueueRules {
   readonly refresh: RefreshRules
-  /** Surveys that the API refused in several runs do not rest. */
+  /** Whether surveys that the API refused in several runs are read without a pause. */
   readonly full: boolean
-  /** `sync --surveys` names every survey that is added. */
+  /** Whether `sync --surveys` names every survey that is added. */
   readonly isRequested?: boolean
-  /** Since when the run lists all surveys, server time; null if it does not. */
+  /** When the run began to list all surveys, server time; null if it does not list all. */
   readonly listsAllSince?: Instant | null
 }
 
@@ -49,7 +49,7 @@ export interface ExcludedSurveys {
   readonly requests: RequestsByKind
 }
 
-/** Surveys are added one by one, so that of a survey only its task stays in memory. Tasks of another run than `runId` are left over. */
+/** Surveys are added one by one, so that only the task of a survey stays in memory. Tasks of other runs than `runId` are left over. */
 export const createQueue = (
   totals: SurveyTotals,
   at: Instant,
@@ -62,7 +62,7 @@ export const createQueue = (
   let refused = 0
   const excluded: RequestsByKind[] = []
   return {
-    /** Returns whether the survey is due and does not rest. */
+    /** Returns whether the survey is due and not paused. */
     add: (survey: PlannedSurvey): boolean => {
       const reason = isRequested
         ? requestedReason(survey)
@@ -89,7 +89,7 @@ export const createQueue = (
     sorted: () => ({
       /** The most urgent first; among equals the newest survey. */
       tasks: due.toSorted(byUrgency),
-      /** Queued surveys that rest because the API refused them in several runs. */
+      /** Queued surveys that are paused because the API refused them in several runs. */
       refused,
       excluded: { surveys: excluded.length, requests: added(excluded) },
       /** The requests that reading every other survey with all its sources would take. */
@@ -98,13 +98,13 @@ export const createQueue = (
   }
 }
 
-/** Only a task that says `missing` tells a survey that is gone from one that is refused. */
+/** A task keeps the reason `missing`, because only this reason distinguishes a survey that is gone from a refused one. */
 const requestedReason = ({ task }: PlannedSurvey): TaskReason =>
   task?.reason === 'missing' ? 'missing' : 'requested'
 
 /**
- * Whether a survey rests that is refused, or that no run could end. If its progress was read at the last refusal, only another endpoint
- * refuses it: then the progress is read as often as that of any other survey.
+ * Whether a survey is paused because the API refused it, or because no run could read it to its end. If its progress was read at the last
+ * refusal, only another endpoint refuses the survey, and its progress is read as often as that of any other survey.
  */
 const rests = (
   survey: PlannedSurvey,
@@ -148,7 +148,7 @@ const taskOf = (
 const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>
   believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
-/** What did not fit into an earlier run waits for all others. */
+/** A survey that did not fit into an earlier run comes after all others. */
 const byUrgency = (a: Task, b: Task): number =>
   Number(a.isBegun) - Number(b.isBegun) ||
   b.urgency - a.urgency ||

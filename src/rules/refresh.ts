@@ -8,26 +8,23 @@ import { believed } from './believed.js'
 /** The only statuses in which nobody answers a survey. */
 export const INACTIVE_STATUSES: readonly string[] = ['draft', 'user_demo', 'complete']
 
-/** A status that this version does not know counts as active: better a request too many than a stale row. */
+/** A status that this version does not know counts as active, because a request too many is better than a stale row. */
 export const isActive = (status: string): boolean => !INACTIVE_STATUSES.includes(status)
 
-/**
- * Whether every run reads the survey. No listing shows the changes of one that the list leaves out, and no list of sources those of
- * sources that it leaves out.
- */
+/** Whether every run reads the survey. If a list leaves out the survey or some of its sources, no listing shows their changes. */
 export const isReadNightly = ({ status, leftOut }: Pick<SurveyFacts, 'status' | 'leftOut'>): boolean =>
   isActive(status) || leftOut
 
-/** From when a survey is due, server time, and why. */
+/** When a survey becomes due, server time, and why. */
 export interface DueSurvey {
   readonly reason: TaskReason
   readonly at: Instant
 }
 
 /**
- * From when a survey is due without a change in the listing, which queues it at once; null if it is missing. An active survey is due every
- * night. An inactive one waits as long as lay between its last change and its last reading, so it is read 1, 2, 4, 8 … days after a change.
- * `changed` here: it was never read, or its last reading is dated in the future.
+ * When a survey becomes due without a change in the listing, which queues it at once; null if it is missing. An active survey is due every
+ * night. An inactive survey waits as long as the time between its last change and its last reading, so it is read 1, 2, 4, 8 … days after a
+ * change. The reason `changed` here means that the survey was never read, or that its last reading is dated in the future.
  */
 export const nextReading = (
   survey: SurveyFacts,
@@ -53,29 +50,29 @@ export const dueReason = (survey: SurveyFacts, now: Instant, rules: WaitRules): 
 const EARLY_MS_MAX = 6 * HOUR_MS
 
 /**
- * An interval of nights, up to six hours shorter. A nightly run may come to something late: without this tolerance, the next night would
+ * An interval of nights, shortened by up to six hours. A nightly run may reach a survey late. Without this tolerance, the next night would
  * find that the interval has not passed.
  */
 export const tolerant = (intervalMs: number): number => intervalMs - Math.min(EARLY_MS_MAX, intervalMs / 4)
 
 const waitEnd = (since: Instant, waitMs: number): Instant => minusMs(since, -Math.ceil(tolerant(waitMs)))
 
-/** Whether all of the survey is read, whatever equals the stored rows. */
+/** Whether all of the survey is read, even what equals the stored rows. */
 export const isReadWhole = (reason: TaskReason): boolean => reason === 'missing' || reason === 'requested'
 
-/** What decides whether the progress of a survey's sources is read, once its list of sources and its own progress were. */
+/** The facts that decide whether the progress of a survey's sources is read, after its list of sources and its own progress. */
 export interface SourceReading {
-  /** Every run reads the survey. */
+  /** Whether every run reads the survey. */
   readonly isNightly: boolean
-  /** Both equal what is stored, and the progress of every source is stored. */
+  /** Whether list and progress equal the stored ones, and the progress of every source is stored. */
   readonly isUnchanged: boolean
-  /** For so long (ms) the progress of the sources was not read. */
+  /** How long ago the progress of the sources was last read, ms. */
   readonly ageMs: number
 }
 
 /**
- * Two sources can move by opposite numbers, which shows in no sum: those of an active survey are read again after `recheck_sources_after`
- * (0: those of every survey that is due).
+ * Two sources can change by opposite numbers, which no sum shows. So the sources of an active survey are read again after
+ * `recheck_sources_after` (0: the sources of every due survey).
  */
 export const readsSources = (
   { isNightly, isUnchanged, ageMs }: SourceReading,
@@ -91,8 +88,9 @@ export const refreshWeight = (status: string, weights: RefreshWeights): number =
 }
 
 /**
- * Until when a survey rests after `attempts` in a row, the last at `lastAt`, that read nothing new of it: the API refused it, or no run
- * could end it. After one attempt the next run tries again; after more in 2, 4, 8 … days, at most `max_age`. Null if it does not rest.
+ * The end of the pause of a survey after `attempts` in a row, the last at `lastAt`, that read nothing new: the API refused the survey, or
+ * no run could read it to its end. After one attempt the next run tries again; after further attempts the pause is 2, 4, 8 … days, at most
+ * `max_age`. Null without a pause.
  */
 export const restsUntil = (
   attempts: number,

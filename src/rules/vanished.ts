@@ -1,5 +1,6 @@
 /**
- * A list that is too short is likelier than so many that have gone at once: a 404 marks none of them before another complete list agrees.
+ * If many are missing from a list at once, a list that is too short is likelier than so many deletions. Then none of them is marked as
+ * missing before another complete list agrees.
  */
 export const areManyAtOnce = (vanished: number, known: number): boolean =>
   vanished > VANISHED_MAX && vanished >= known * VANISHED_PART_MAX

@@ -1,6 +1,6 @@
 /**
- * Which windows of a survey's fieldwork are read beside the whole, and how many requests that takes: days, by the settings
- * `refresh.daily_windows`, and all up to some times before its first reading, by `refresh.reconstruct`. Pure.
+ * Which windows of a survey's fieldwork are read beside the whole, and how many requests they take: single days (settings
+ * `refresh.daily_windows`), and the windows up to some times before its first reading (`refresh.reconstruct`). Pure.
  */
 import { DAY_MS } from '../base/durations.js'
 import { addDays, createCalendar, type Window } from '../model/calendar.js'
@@ -11,13 +11,13 @@ import type { ReadExtent } from '../model/survey-source.js'
 import { ageMs, believed } from './believed.js'
 import { isActive } from './refresh.js'
 
-/** Days before the open ones that are read at once, so that no night reads all days after a year without runs. */
+/** The most days before the open days that one reading takes, so that no night reads all days after a year without runs. */
 export const CATCH_UP_DAYS_MAX = 31
 
 /**
- * The days to read at `now`, of a whole survey or of one of its sources, in order. For an active survey these are the days up to today
- * that are not final, from the first stored day; without stored days the open ones. Those of an inactive survey end with its last
- * modification. `more`: more days are due than are read at once. `recut`: one is stored with the bounds of another time zone.
+ * The days to read at `now`, of a whole survey or of one of its sources, in order. For an active survey: the days up to today that are not
+ * final, from the first stored day on; without stored days, the open days. For an inactive survey, the days end with its last modification.
+ * `more`: more days are due than one reading takes. `recut`: a day is stored with the bounds of another time zone.
  */
 export const dueDays = (
   rule: DailyWindows,
@@ -36,7 +36,7 @@ export const dueDays = (
   const final = new Set(stored.filter((row) => isSettled(row, rule)).map(({ day }) => day))
   const older: string[] = []
   const days: string[] = []
-  // An open day that is marked as final was marked by a clock that was ahead: the mark does not count.
+  // If an open day is marked as final, a clock was ahead, and the mark does not count.
   for (let day = from; last !== null && day <= last; day = addDays(day, 1)) {
     if (day >= open) days.push(day)
     else if (!final.has(day)) older.push(day)
@@ -76,12 +76,12 @@ export interface DaysToRead {
   readonly unchanged: number
   /** Which of the due days of the whole survey are in `days`. */
   readonly ofSurvey: ReadExtent
-  /** The same for its sources; `some` if the settings exclude them. */
+  /** Which of the due days of the sources are in `days`; `some` if the settings exclude days of sources. */
   readonly ofSources: ReadExtent
 }
 
 export interface SeriesDay {
-  /** Null: of the whole survey. */
+  /** Null for the whole survey. */
   readonly sampleSourceId: number | null
   readonly day: DueDay
 }
@@ -92,14 +92,14 @@ interface DaysQuestion {
   readonly stored: StoredDays
   /** The survey's own progress, which is read before its days. */
   readonly progress: { readonly readAt: Instant }
-  /** The survey's progress and its sources equal what is stored. */
+  /** Whether the survey's progress and its sources equal the stored ones. */
   readonly isUnchanged: boolean
   readonly sourceIds: readonly number[]
 }
 
 /**
- * Days are read after the survey's whole progress, so that they contain everything that the whole contains. Only the series of this
- * reading count: the whole survey, and its sources if the settings include them.
+ * Days are read after the survey's whole progress, so that they contain everything that the whole contains. Only series that this reading
+ * has count: the whole survey, and its sources if the settings include them.
  */
 export const daysToRead = (rules: SkipRules, rule: DailyWindows, question: DaysQuestion): DaysToRead => {
   const { stored, progress, sourceIds } = question
@@ -133,12 +133,12 @@ interface Due {
   readonly extent: ReadExtent
 }
 
-/** Days that are not read are older than the rest of the survey from now on. */
+/** The result if days are not read, and therefore become older than the rest of the survey. */
 const NOT_READ: Due = Object.freeze({ days: [], unchanged: 0, extent: 'some' })
 
 /**
- * Whether the survey equals what it was at `readAt`, which is not too long ago. Equal totals could hide two changes that cancel out.
- * `recheck_sources_after` limits how long that can last, as for sources.
+ * Whether the survey is the same as at `readAt`, and `readAt` is not too long ago. Equal totals could hide two changes that cancel out, and
+ * `recheck_sources_after` limits how long they stay hidden, as for sources.
  */
 const canSkip = (
   { recheck_sources_after: recheckMs }: SkipRules,
@@ -147,7 +147,7 @@ const canSkip = (
 ): boolean => isUnchanged && ageMs(readAt, progress.readAt) < recheckMs
 
 /**
- * Estimated requests for the days of one bundle. An active survey takes its open days and the one that becomes final; any other
+ * Estimated requests for the days of one bundle. An active survey takes its open days and the day that becomes final. Any other survey
  * takes its stored days that are not final (`daysOpen`).
  */
 export const dayRequests = (
@@ -157,13 +157,13 @@ export const dayRequests = (
 ): number => (isActive(status) ? (days + 1) * (1 + (ofSources ? sources : 0)) : daysOpen)
 
 const RECONSTRUCTED_DAYS = [1, 2, 3, 4, 5, 6, 7, 14, 21, 28]
-/** No rule looks further back than 28 days. The last of them may be a day old before its turn comes. */
+/** No rule looks further back than 28 days, and a survey may wait another day for its turn. */
 export const RECONSTRUCTED_MS_MAX = 29 * DAY_MS
 
 /**
- * The windows that are still to be read of a survey in fieldwork, the newest first: all up to whole days before its first reading. So each is
- * what the last reading of its UTC day would have been, had the same run taken place, and the days up to that reading have 24 hours each.
- * Before a survey was created, it had no interviews. They are stored in this order, so what is stored ends with `reconstructedFrom`.
+ * The windows that are still to be read of a survey in fieldwork, the newest first. Each window ends a number of whole days before the
+ * first reading, as if a run had read the survey each day at the same time. So the days between two windows have 24 hours. Before a survey
+ * was created, it had no interviews. Windows are stored in this order, so `reconstructedFrom` is the end of the stored ones.
  */
 export const windowsBefore = (
   { createdAt, firstReadAt, reconstructedFrom }: Omit<FirstReading, 'surveyId'>,

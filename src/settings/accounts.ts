@@ -1,6 +1,6 @@
 /**
- * The accounts of a command: which of them it works on, and their settings. Reads tokens from their files, and refuses mistakes that only
- * several values together show.
+ * The accounts of a command: which accounts the command works on, and their settings. Reads tokens from their files, and refuses mistakes
+ * that show only in several values together.
  */
 import { resolve } from 'node:path'
 import { capKey } from '../base/cap-owner.js'
@@ -29,11 +29,11 @@ interface AccountsRequest {
 
 interface AccountRequest extends AccountsRequest {
   readonly account: AccountValues
-  /** Its place in the settings. */
+  /** The path of the account in the settings. */
   readonly path: Path
 }
 
-/** Adds the problems that it finds to the layers. */
+/** Adds problems to the layers. */
 export const resolveAccounts = async (request: AccountsRequest): Promise<readonly AccountSettings[]> => {
   const { layers, chosen } = request
   if (chosen.size === 0) return []
@@ -64,7 +64,7 @@ const refuseNamesTwice = ({ values, isBroken, refuse }: Layers): void => {
   }
 }
 
-/** Two names for one account would each use its whole cap at the same time, even in different shards. */
+/** Refuses two names for one account: each would use the whole cap of the account at the same time, even in different shards. */
 const refuseCapsTwice = (read: readonly AccountRequest[], { problems }: Layers): void => {
   const firstOf = new Map<string, string>()
   for (const { name, base_url: baseUrl, id } of read.map(({ account }) => account)) {
@@ -100,7 +100,7 @@ const resolveShared = ({ account, layers, path }: AccountRequest, cap: number): 
   const fallback = shared_fallback(cap)
   const refuse = (problem: string) => layers.refuse([...path, 'rate_limit', 'shared_fallback'], problem)
   if (url === undefined) {
-    // A fallback without a shared cap is a mistake: its author expects a Redis.
+    // A fallback without a shared cap is a mistake: the author expects a Redis.
     if (fallback !== null && !layers.isBroken([...path, 'rate_limit', 'shared']))
       refuse(
         'needs a shared cap, but rate_limit.shared is not set; set it to a Redis, or remove shared_fallback',
@@ -118,7 +118,7 @@ const resolveToken = async (request: AccountRequest): Promise<Secret | undefined
   const { account, layers, file, path } = request
   const { token, token_file: tokenFile } = account
   const pathOfFile = [...path, 'token_file']
-  // A file with both is wrong even if environment or flags replace them.
+  // A file with both settings is wrong even if environment or flags replace them.
   if (
     readAs(secretToken, valueAt(file.tree, [...path, 'token'])).ok &&
     readAs(filePath, valueAt(file.tree, pathOfFile)).ok
@@ -160,7 +160,7 @@ const addMissing = ({ layers, file, oneAccount, path }: AccountRequest, keys: re
 
 /**
  * The indexes of the accounts that a command works on: one by `--account NAME`, several by `--accounts a,b`, all without a choice, none
- * after a problem. Of these, `--shard i/n` then keeps the accounts that belong to the shard.
+ * after a problem. Then `--shard i/n` keeps the accounts of the shard.
  */
 type Chosen = ReadonlySet<number>
 

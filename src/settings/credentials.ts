@@ -1,6 +1,6 @@
 /**
- * What credentials and addresses are. No problem quotes a value: it may hold a password, people swap the identifier, the address and the
- * token, and a token in the wrong place must not reach a terminal.
+ * The forms of credentials and addresses. No problem quotes a value: a value may hold a password, people swap the identifier, the address
+ * and the token, and a token in the wrong place must not reach a terminal.
  */
 import { z } from 'zod'
 import { canBeHeader } from '../base/network.js'
@@ -76,7 +76,7 @@ export const accountName = z
   .string('must be 1 to 64 letters, digits, _ or -')
   .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -')
 
-/** An address that gets requests about a run. It may be a secret, such as that of a webhook, whose path is often its only protection. */
+/** An address that gets requests about a run. The address may be a secret: the path of a webhook is often its only protection. */
 const secretUrl = (example: string, problemIn: (value: string) => string | null) =>
   textAs(`must be a URL, ${example}`, (value) => {
     if (!URL.canParse(value)) return bad(`must be a URL, ${example}`)
@@ -86,10 +86,10 @@ const secretUrl = (example: string, problemIn: (value: string) => string | null)
     return problem === null ? good(new Secret(value)) : bad(problem)
   })
 
-/** An address such as that of a webhook, whose path is often its only protection. */
+/** The address of a ping or webhook, whose path is often its only protection. */
 export const notifyUrl = secretUrl('such as https://hc-ping.com/8d0f…', () => null)
 
-/** The address that people open. It is sent to them, so it holds no secret. */
+/** The address that people open. It is sent to people, so it must hold no secret. */
 export const reportUrl = secretUrl('such as https://files.example.com/report.html', (value) =>
   new URL(value).password === '' ? null : 'must not contain a password: everybody who gets a digest sees it',
 ).transform((url) => new URL(url.reveal()).href)
@@ -180,12 +180,15 @@ export const metricsFile = filePath.refine(
   'must end with .prom, because node-exporter reads no other files',
 )
 
-/** Other parts of a path, such as `services`, are ordinary words. Redacting them would leave holes in messages. */
+/**
+ * Random parts of a path are secrets. Other parts, such as `services`, are ordinary words, and redacting them would leave holes in
+ * messages.
+ */
 const IS_RANDOM = /^(?=.*\d).{12,}$/
 /** A shorter path, such as `/hook`, is no secret. */
 const PATH_LENGTH_MIN = 10
 
-/** The parts of such an address that must never be visible: everything after the host, and a password. */
+/** The parts of an address that must never be visible: everything after the host, and a password. */
 export const secretsInAddress = (url: Secret): readonly Secret[] => {
   const { href, pathname, search } = new URL(url.reveal())
   const path = `${pathname}${search}`
@@ -203,7 +206,7 @@ interface StorageUrl {
 export const EXAMPLE_OF_URL = 's3://bucket/prefix'
 const BUCKET = /^(?!.*\.\.)(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const CONTAINER = /^(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/
-/** S3 allows keys of 1,024 bytes, Azure as many characters. The rest is for our own part of the key. */
+/** S3 allows keys of 1,024 bytes, and Azure of 1,024 characters. The rest is for our own part of the key. */
 const PREFIX_BYTES_MAX = 512
 
 const FROM_SDK = 'credentials belong into the environment, such as AWS_PROFILE or AZURE_STORAGE_KEY'
@@ -271,7 +274,7 @@ export const redisUrl = textThat(
     if (!URL.canParse(text)) return false
     const { protocol, hostname, pathname, search, hash, username, password } = new URL(text)
     const isRedis = protocol === 'redis:' || protocol === 'rediss:'
-    // The client would ignore a query, in which other clients expect a password or another database, and it throws for a broken `%`.
+    // The client ignores a query, in which other clients expect a password or another database. And it throws for a broken `%`.
     const isPlain =
       search === '' && hash === '' && /^\/?\d{0,3}$/.test(pathname) && decoded(username + password) !== null
     return isRedis && hostname !== '' && isPlain

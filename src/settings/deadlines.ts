@@ -1,6 +1,6 @@
 /**
- * Reads the file of due dates, which people edit by hand or save from a spreadsheet. Only a file that is not there is a problem of the
- * settings. A line that cannot be read is reported with its number, and no run ends by it. So a typing error costs no night.
+ * Reads the file of due dates, which people edit by hand or save from a spreadsheet. Only a missing file is a problem of the settings. A
+ * line that cannot be read is reported with its number, and does not end a run. So a typing error costs no night.
  */
 import { parse as parseCsv } from 'csv-parse/sync'
 import { hasCode, isStop } from '../base/errors.js'
@@ -26,7 +26,7 @@ export const readDeadlines = async (
     return good({ path, ...deadlinesIn(await readFile(path), accounts) })
   } catch (error) {
     if (isStop(error)) throw error
-    // What is in the file may have changed since the settings were written.
+    // The content of the file may have changed since the settings were written, so problems in it are no problems of the settings.
     if (hasCode(error, 'ERR_ENCODING_INVALID_ENCODED_DATA'))
       return good({ path, ...unreadable('it is not UTF-8 text; in Excel, save it as "CSV UTF-8"') })
     if (hasCode(error, 'EFBIG')) return good({ path, ...unreadable(`it ${whyUnreadable(error)}`) })
@@ -38,7 +38,7 @@ type Deadlines = Omit<DeadlineFile, 'path'>
 
 const unreadable = (problem: string): Deadlines => ({ rows: null, rejectedLines: 0, problems: [problem] })
 
-/** More say nothing that the first ones do not. */
+/** The most problems that are reported. More would add nothing. */
 const PROBLEMS_MAX = 20
 
 const deadlinesIn = (text: string, accounts: readonly string[]): Deadlines => {
@@ -63,7 +63,7 @@ const deadlinesIn = (text: string, accounts: readonly string[]): Deadlines => {
     }
   }
   return {
-    // A file whose last line was removed has none. One that has only wrong lines may be the wrong file.
+    // A file may have no lines, if people removed the last one. But a file with only wrong lines may be the wrong file.
     rows: rows.length === 0 && problems.length > 0 ? null : rows,
     rejectedLines: problems.length,
     problems: problems
@@ -138,7 +138,7 @@ const deadlineOf = (
   return good({
     account: account.value,
     survey_id: survey === '' ? null : Number(survey),
-    // With both, the line is about the survey.
+    // A line with a survey and a project is about the survey.
     project_id: survey === '' ? project : null,
     due_on: day.value,
     note: note === '' ? null : note,
@@ -175,7 +175,7 @@ const isDay = (text: string): boolean => {
 const keyOf = ({ account, survey_id, project_id }: Deadline): string =>
   JSON.stringify([account, survey_id, project_id])
 
-/** What a line is about. With several accounts, also whose it is. */
+/** The survey or project of a line. With several accounts, also its account. */
 const nameOf = ({ account, survey_id, project_id }: Deadline, accounts: readonly string[]): string => {
   const what = survey_id === null ? `project ${quoted(project_id)}` : `survey ${survey_id}`
   return accounts.length > 1 ? `${what} of ${account}` : what

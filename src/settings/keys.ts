@@ -14,7 +14,7 @@ interface SettingKey {
 
 type JsonSchema = z.core.JSONSchema._JSONSchema
 
-/** The settings at or below a place of the schema. Those without a `valueType` are not in the file. */
+/** The settings at or below a path of the schema. Settings without a `valueType` cannot be in the file. */
 const keysBelow = (schema: JsonSchema, path: string): readonly SettingKey[] => {
   if (typeof schema === 'boolean') return []
   const { valueType, description: meaning = '', default: value, items, properties = {} } = schema
@@ -32,7 +32,7 @@ const jsonSchema = () => z.toJSONSchema(settingsSchema, { io: 'input', unreprese
 
 let known: readonly SettingKey[] | null = null
 
-/** Every key of the settings file, in the order of the schema. A run without a file needs none, and saves 11 ms. */
+/** Every key of the settings file, in the order of the schema. A function, because a run without a file needs no keys, and saves 11 ms. */
 export const settingKeys = (): readonly SettingKey[] => {
   known ??= keysBelow(jsonSchema(), '')
   return known
@@ -46,7 +46,7 @@ export const settingsFileSchema = (): EditorSchema => {
 
 type EditorSchema = Readonly<Record<string, unknown>>
 
-/** Null for what is not in the file. A setting may be a variable of the environment, and a section may be empty. */
+/** Null for a part of the schema that cannot be in the file. A setting may be a variable of the environment, and a section may be empty. */
 const forEditors = (schema: JsonSchema, path: string): EditorSchema | null => {
   if (typeof schema === 'boolean') return null
   const { valueType, description, default: byDefault, items, properties = {}, ...own } = schema
@@ -69,7 +69,7 @@ const forEditors = (schema: JsonSchema, path: string): EditorSchema | null => {
   return path === 'publish' ? { anyOf: [keys.formats, section] } : section
 }
 
-/** The keys of a section; none of a setting or a list, whose items are sections. */
+/** The keys of a section. A setting has none, nor has a list, whose items are sections. */
 export const keysIn = (section: Path): readonly string[] => {
   const path = pathText(section).replaceAll(/\[\d+\]/g, '[]')
   const prefix = path === '' ? '' : `${path}.`
@@ -79,7 +79,7 @@ export const keysIn = (section: Path): readonly string[] => {
   return [...new Set(keys)]
 }
 
-/** The tree without unknown keys, each of which `onUnknown` gets with its section. */
+/** The tree without unknown keys. `onUnknown` gets each unknown key with its section. */
 export const withKnownKeys = (tree: Tree, onUnknown: (key: string, section: Path) => void): Tree => {
   const walk = (part: Tree, path: Path): Tree => {
     if (isList(part) && keysIn([...path, 0]).length > 0)

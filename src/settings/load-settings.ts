@@ -29,9 +29,9 @@ export interface SettingsRequest {
   readonly flags: GivenFlags
   /** False for commands that need only the warehouse: accounts and their tokens are not read. */
   readonly requireAccounts?: boolean
-  /** True for commands whose runs are reported, and `check`. Other commands need not be able to read these addresses. */
+  /** True for commands whose runs are reported, and `check`. Other commands do not read the addresses of reports. */
   readonly withReports?: boolean
-  /** True for commands that work on one account: they have its flags, and `--account` to choose it. */
+  /** True for commands that work on one account. They have the flags of an account, and `--account` to choose one. */
   readonly oneAccount?: boolean
   /** True for commands that read `./fieldwork-sync.yaml` if neither flag nor variable names a file. */
   readonly mayFindFile?: boolean
@@ -75,7 +75,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   refuseBackoff(layers)
   const warnings = [...ofFile, ...variables.warnings]
   if (problems.length > 0) {
-    // Each may be the reason of a problem.
+    // A warning may be the reason of a problem.
     problems.push(...warnings)
     const texts = [env.FIELDWORK_SYNC_API_TOKEN ?? '', String(flags.token ?? '')]
     const safe = withoutSecrets(problems, texts, { accounts, storage, metrics, notify })
@@ -100,7 +100,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   })
 }
 
-/** The file that flag or variable names, or the one in the directory of the start. */
+/** Opens the file that flag or variable names, or else the file in the working directory. */
 const openFile = async (
   { env, signal, mayFindFile = false }: SettingsRequest,
   overrides: readonly Override[],
@@ -122,7 +122,10 @@ const openFile = async (
   }
 }
 
-/** Also if it cannot be read, which is then a problem: somebody has put it there. A directory that one may not enter has no such file. */
+/**
+ * The settings file in the working directory. A file that exists but cannot be read is a problem. A directory that we may not enter counts
+ * as one without the file.
+ */
 const fileHere = (signal: AbortSignal): Promise<FileHere> => {
   const looked = lstat(SETTINGS_FILE_HERE).then(
     () => ({ ...NO_FILE_HERE, found: `./${SETTINGS_FILE_HERE}` }),
@@ -166,7 +169,10 @@ const resolveDeadlines = async (layers: Layers, readFile: ReadFile): Promise<Dea
 
 const NO_CHOICE = { chosen: new Set<number>(), accountIndex: null, problems: [] } as const
 
-/** Metrics under another name would stay: a later run with right settings does not replace them. */
+/**
+ * Whether the name of the warehouse is right. Metrics under a wrong name would stay, because a later run with right settings does not
+ * replace them.
+ */
 const isWarehouseKnown = ({ isBroken }: Layers): boolean =>
   ![['storage', 'url'], ['warehouse', 'directory'], ['shard']].some(isBroken)
 
@@ -192,7 +198,9 @@ const refuseBackoff = ({ values: { limits }, refuse, isBroken }: Layers): void =
     refuse(['limits', 'backoff_max'], 'must not be less than limits.backoff_base')
 }
 
-/** No reader quotes a credential. This redacts a credential that was put into another setting. */
+/**
+ * Redacts credentials in problems: no reader quotes the value of a credential, but somebody may have put a credential into another setting.
+ */
 const withoutSecrets = (
   problems: readonly Problem[],
   tokens: readonly string[],

@@ -1,4 +1,4 @@
-/** Reads the settings of what is reported about a run, and where to: `metrics` and `notify`. */
+/** Reads the settings `metrics` and `notify`: what is reported about a run, and to which addresses. */
 import { resolve } from 'node:path'
 import type { z } from 'zod'
 import { Secret, secretsInUrl, withoutWords } from '../base/secret.js'
@@ -18,7 +18,7 @@ interface MonitoringRequest {
 
 type Reporting = Pick<Monitoring, 'metrics' | 'notify'>
 
-/** Both are null if nothing of them is set. Adds the problems that it finds to the layers. */
+/** `metrics` and `notify` are null if none of their keys is set. Adds problems to the layers. */
 export const resolveMonitoring = async (request: MonitoringRequest): Promise<Reporting> => {
   const { metrics, notify, shard } = request.layers.values
   const file = metrics.file === undefined ? null : resolve(fileOfShard(metrics.file, shard))
@@ -38,7 +38,7 @@ export const resolveMonitoring = async (request: MonitoringRequest): Promise<Rep
   }
 }
 
-/** Each shard is a process of its own, and each run replaces its file. */
+/** Each shard gets a file of its own, because each run replaces the whole file. */
 const fileOfShard = (file: string, shard: Shard | null): string =>
   shard === null ? file : file.replace(/\.prom$/, `.shard-${shard.index}-of-${shard.count}.prom`)
 
@@ -149,7 +149,7 @@ export const secretsOfMonitoring = ({ metrics, notify }: Reporting): readonly Se
   ]
 }
 
-/** The password, and as the commands of SMTP have it, which a server may echo. */
+/** The password, and its encodings in commands of SMTP, which a server may echo. */
 const secretsOfMail = (login: MailTarget['login']): readonly Secret[] => {
   if (login === null) return []
   const { user, password } = login

@@ -1,15 +1,15 @@
 /**
  * The settings that environment and flags can give. Each entry has the path of the setting, the flag and the variable, which
- * docs/reference/settings.md describes. The schema reads their values like those of the file.
+ * docs/reference/settings.md describes. The schema reads these values like values of the file.
  */
 import type { Environment } from './environment.js'
 import type { Path, Tree } from './tree.js'
 
-/** The file that a command reads if neither flag nor variable names one, and that `init` writes: in the directory of its start. */
+/** The file in the working directory that a command reads if neither flag nor variable names a file, and that `init` writes. */
 export const SETTINGS_FILE_HERE = 'fieldwork-sync.yaml'
 
 interface SettingName<Flag extends string = string> {
-  /** Null if only the variable can give it. */
+  /** Null if only the variable can give the setting. */
   readonly flag: Flag | null
   /** Path in the settings; for a setting of an account, path in the account. */
   readonly path: Path
@@ -58,12 +58,12 @@ export interface Override {
   readonly isEmpty: boolean
 }
 
-/** The settings that give the token of an account. A source with one of them replaces both in the sources that it overrides. */
+/** The two settings that give the token of an account. If the environment or a flag gives one of them, both of the file are replaced. */
 export const TOKEN_KEYS: readonly string[] = ['token', 'token_file']
 
 /**
- * The values of environment and command line. A flag comes after its variable and overrides it. The variable of an account's
- * setting is not read if its flag is given. A flag for the token or its file replaces the variables of both.
+ * The values of environment and command line. A flag comes after its variable, and overrides it. If a flag gives a setting of an account,
+ * the variable is not read. A flag for the token or the token file replaces the variables of both.
  */
 export const readOverrides = (env: Environment, flags: GivenFlags): readonly Override[] => {
   const isTokenFlag = flags.token !== undefined || flags['token-file'] !== undefined

@@ -29,7 +29,7 @@ export class SettingsError extends ExpectedError {
   }
 }
 
-/** What YAML makes of a value that is not in quotes, in words. */
+/** The type, in words, that YAML gives a value without quotes. */
 export const kindOf = (value: unknown): string => {
   if (typeof value === 'number') return 'a number'
   if (typeof value === 'boolean') return 'true or false'

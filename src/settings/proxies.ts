@@ -22,7 +22,7 @@ export const readProxies = (env: Environment): Proxies & { readonly problems: re
   const problems: Problem[] = []
   const read = (name: string): HttpProxy | null => {
     const { variable, value } = variableOf(env, name)
-    // A shell unsets a variable for one command by an empty value.
+    // People unset a variable for one command by an empty value.
     if (value === '') return null
     const outcome = readProxy(variable, value)
     if (outcome.ok) return outcome.value
@@ -39,7 +39,10 @@ export const proxyFor = (baseUrl: string, { http, https, noProxy }: Proxies): Ht
   return isExcepted(url, noProxy) ? null : url.protocol === 'https:' ? https : http
 }
 
-/** Why `what` must not be sent to `url`: it would cross a network in plain text, on its way to the proxy or to the host. */
+/**
+ * Why `what` must not be sent to `url`, because it would cross a network in plain text, on the way to the proxy or to the host. Null if it
+ * may be sent.
+ */
 export const plainProblem = (
   what: string,
   url: string,
@@ -54,7 +57,7 @@ export const plainProblem = (
   return `would send ${what} over plain http ${to}, or set allow_insecure_http: true in the settings file`
 }
 
-/** A variable in lower case overrides the same in upper case. */
+/** A variable with a name in lower case overrides the one in upper case. */
 const variableOf = (
   env: Environment,
   name: string,
@@ -91,7 +94,7 @@ const withScheme = (value: string): string =>
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
-/** Whether NO_PROXY names the host. It is read as by curl and Go, including networks. */
+/** Whether NO_PROXY names the host. NO_PROXY is read as by curl and Go, networks included. */
 const isExcepted = ({ protocol, hostname, port }: URL, noProxy: string): boolean => {
   const host = bare(hostname)
   const ownPort = port === '' ? DEFAULT_PORTS[protocol] : port

@@ -1,6 +1,6 @@
 /**
- * One schema for each kind of value: it makes a typed value of text or of a value from YAML, or says what is wrong. File, environment and
- * flags use the same ones, so each bound and each message exists once.
+ * One schema for each kind of value. A schema makes a typed value from text or from a value of YAML, or says what is wrong. File,
+ * environment and flags use the same schemas, so each bound and each message exists once.
  */
 import { z } from 'zod'
 import { isStop } from '../base/errors.js'
@@ -22,7 +22,9 @@ export const parseDuration = (text: string): number | null => {
   return Number.isSafeInteger(durationMs) ? durationMs : null
 }
 
-/** A value, or what is wrong. Messages put `problem` after the name of the setting: "must be …". It never quotes the value. */
+/**
+ * A value, or what is wrong with it. Messages put `problem` after the name of the setting: "must be …". A problem never quotes the value.
+ */
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string }
@@ -30,13 +32,13 @@ export type Read<T> =
 export const good = <T>(value: T): Read<T> => ({ ok: true, value })
 export const bad = (problem: string): Read<never> => ({ ok: false, problem })
 
-/** What `schema` makes of the value, or its first problem. */
+/** The value as `schema` reads it, or its first problem. */
 export const readAs = <T>(schema: z.ZodType<T>, value: unknown): Read<T> => {
   const read = schema.safeParse(value)
   return read.success ? good(read.data) : bad(read.error.issues[0]?.message ?? 'is wrong')
 }
 
-/** Text of which `make` makes a value. What is no text has the problem `notText`. */
+/** Text from which `make` makes a value. Anything but text has the problem `notText`. */
 export const textAs = <T>(notText: string, make: (text: string) => Read<T>) =>
   z.string(notText).transform(reporting(make))
 
@@ -44,7 +46,7 @@ export const textAs = <T>(notText: string, make: (text: string) => Read<T>) =>
 export const textThat = (problem: string, isGood: (text: string) => boolean) =>
   z.string(problem).refine(isGood, problem)
 
-/** A list of which `make` makes a value: so one problem can speak of the whole list. */
+/** A list from which `make` makes a value, so that one problem can be about the whole list. */
 export const listAs = <T>(notList: string, make: (items: readonly unknown[]) => Read<T>) =>
   z.array(z.unknown(), notList).transform(reporting(make))
 
@@ -90,7 +92,7 @@ export const wholeNumberFrom = (
     z.int({ error, abort: true }).min(min, error).max(max, error),
   )
 
-/** Text is read too. */
+/** Also reads true and false as text. */
 export const trueOrFalse = () =>
   z.preprocess(
     (value) => (value === 'true' ? true : value === 'false' ? false : value),
@@ -119,7 +121,7 @@ export const listOf = <T extends string>(...choices: readonly T[]) => {
   )
 }
 
-/** A list of different names, which may be empty. An unknown one gets the nearest that is known. */
+/** A list of different names, which may be empty. The problem suggests the known name that is nearest to an unknown one. */
 export const namesOf = <T extends string>(what: string, known: readonly T[]) =>
   listAs(`must be a list of ${what}s, such as [${known[0]}], or []`, (items): Read<readonly T[]> => {
     const chosen = items.flatMap((name) => known.filter((choice) => choice === name))
@@ -144,27 +146,27 @@ export const itemsOf = <T extends string | number>(what: string, item: z.ZodType
 /** The name of a time zone that Node supports. */
 export const timeZone = () =>
   textThat('must be the name of a time zone, such as Europe/Paris or UTC', (text) => {
-    // Node has the default. To ask for it takes 10 ms at every start.
+    // Node supports the default, and a check would take 10 ms at every start.
     if (text === 'UTC') return true
     try {
       return /^[A-Za-z]/.test(text) && createCalendar(text) !== null
     } catch {
-      // Node does not know it.
+      // Node does not know the time zone.
       return false
     }
   })
 
-/** The tag of a locale that Node has the data of, as Node writes it. */
+/** The tag of a locale whose data Node has, as Node writes the tag. */
 export const locale = () => {
   const problem = 'must be the tag of a language that Node supports, such as en-GB or de-DE'
   return textAs(problem, (text) => {
-    // Node has the default, like that of the time zone.
+    // Node has the default, so we need no check, as for the time zone.
     if (text === 'en-GB') return good(text)
     try {
       const [known] = Intl.NumberFormat.supportedLocalesOf(text)
       return known === undefined ? bad(problem) : good(known)
     } catch {
-      // It is no tag.
+      // The text is no tag.
       return bad(problem)
     }
   })
@@ -206,7 +208,7 @@ export const rate = textAs(NO_RATE, (text): Read<Rate> => {
     : bad('must be per a duration from 100ms to 1h, such as 60/60s')
 })
 
-/** `readTextFile`, or what takes its place: fails with an error that `whyUnreadable` explains. */
+/** `readTextFile`, or a replacement, which fails with an error that `whyUnreadable` explains. */
 export type ReadFile = (path: string) => Promise<string> | string
 
 /** The text of the file, or why it cannot be read. Messages put the reason after the name of the file. */

@@ -1,6 +1,7 @@
 /**
- * Declares every setting once, under its key in the settings file: its reader, default, bounds and meaning. Durations are milliseconds once
- * they are read. Types, docs/reference/settings.md, what `settings-file.ts` suggests for an unknown key, and the test of the example file follow from it.
+ * Declares every setting once, under its key in the settings file: its reader, default, bounds and meaning. Durations become milliseconds
+ * when they are read. Types, docs/reference/settings.md, the suggestions of `settings-file.ts` for an unknown key, and the test of the
+ * example file follow from it.
  */
 import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
@@ -54,8 +55,8 @@ import {
 import { shardText } from './shards.js'
 
 /**
- * A setting of the file. `valueType` is its type in the reference, and `describe` adds its meaning. `json` says in the JSON schema what
- * a transform hides from it.
+ * A setting of the file. `valueType` is its type in the reference, and `describe` adds its meaning. `json` adds to the JSON schema what a
+ * transform hides.
  */
 const setting = <Schema extends z.ZodType>(schema: Schema, valueType: string, json: object = {}) =>
   schema.meta({ valueType, ...json })
@@ -165,7 +166,7 @@ const account = section({
       .prefault([])
       .describe('The same for surveys of these projects; put numbers in quotes'),
   }).prefault({}),
-  /** `rateLimit` as one text; it overrides `rateLimit`. */
+  /** `rateLimit` as one text, which overrides `rateLimit`. */
   rate: rate.optional(),
 })
 
@@ -370,7 +371,7 @@ export const settingsSchema = section({
       }).prefault({}),
     }).prefault({}),
   }).prefault({}),
-  // The settings below belong to one run, so the file cannot give them.
+  // The settings below concern one run, so the file cannot give them.
   config: orNull(filePath),
   log_level: oneOf(...LOG_LEVELS).prefault('info'),
   budget: section({

@@ -21,7 +21,7 @@ import { ABSENT_FILE, type SettingsFile } from './source.js'
 import { cut, isList, isSection, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 
 interface SettingsFileRequest {
-  /** The path of the file as it was given, which problems show. */
+  /** The path of the file as the user wrote it, which problems show. */
   readonly name: string
   readonly env: Environment
   /** Sections that are neither checked nor returned, such as `accounts`. */
@@ -115,7 +115,7 @@ const describe = (key: string, parent: Path): Pick<Problem, 'text' | 'path'> => 
   }
 }
 
-/** What the file says about the value at a path. */
+/** How the file writes the value at a path. */
 interface Note {
   /** Line of the key or list item, from 1. */
   readonly line: number
@@ -130,7 +130,7 @@ const DEPTH_MAX = 16
 
 /**
  * The file as a tree of plain values, with the line of each. A key without a value counts as absent, for instance when all its children are
- * commented out. The tree is undefined if the whole file cannot be read; the path of that problem is empty.
+ * commented out. If the whole file cannot be read, the tree is undefined, and the path of the problem is empty.
  */
 const readYaml = (name: string, text: string, env: Environment) => {
   const lineCounter = new LineCounter()
@@ -143,7 +143,7 @@ const readYaml = (name: string, text: string, env: Environment) => {
   }))
   const notes = new Map<string, Note>()
   const noteAt = (path: Path) => notes.get(pathText(path))
-  /** Of a path that the file does not have, the nearest parent. */
+  /** The line of a path, or of its nearest parent that the file has. */
   const lineOf = (path: Path): number =>
     noteAt(path)?.line ?? (path.length === 0 ? 1 : lineOf(path.slice(0, -1)))
   const whereIs = (path: Path): string => `${name}:${lineOf(path)}`
@@ -156,7 +156,7 @@ const readYaml = (name: string, text: string, env: Environment) => {
       return value
     }
     if (value === null || value === undefined) {
-      // Without a name the account would have another one, and its rows are stored under that for ever.
+      // `name: null` is the name "null". If it counted as absent, the account would get another name, under which its rows stay for ever.
       return isName(path) && /^null$/i.test(source ?? '')
         ? refuse(path, 'must be text, but YAML reads it as null; put it in quotes, or remove the line')
         : undefined
@@ -169,7 +169,7 @@ const readYaml = (name: string, text: string, env: Environment) => {
   }
 
   let nodes = 0
-  /** `named` is the key or list item, whose line is that of the value. */
+  /** `named` is the key or list item, whose line counts as the line of the value. */
   const walk = (node: unknown, path: Path, named: Node | null): Tree => {
     nodes += 1
     if (nodes > NODES_MAX || path.length > DEPTH_MAX) throw new TooLarge()
@@ -200,17 +200,17 @@ const readYaml = (name: string, text: string, env: Environment) => {
 
 const isName = (path: Path): boolean => /^accounts\[\d+\]\.name$/.test(pathText(path))
 
-/** Bounds the walk: an alias may refer to its own parent, and a small file may expand to a million values. */
+/** Thrown for too many values: an alias may refer to its own parent, and a small file may expand to a million values. */
 class TooLarge extends Error {}
 
 const TOO_LARGE = `has more than ${NODES_MAX} values or ${DEPTH_MAX} levels, including aliases; a settings file is smaller`
 
-/** The message of the YAML parser without the part of the file that it quotes, which may be a token. */
+/** The message of the YAML parser without its quote of the file, which may contain a token. */
 const withoutContent = (error: YAMLError): string =>
   (/^[^:"\\]*/.exec(error.message)?.[0] ?? error.code).trim()
 
-// Replaces `${NAME}` in a value of the settings file by the environment variable NAME, and `$${` by a plain `${`. YAML is
-// parsed before, so no variable can change the structure of the file.
+// Replaces `${NAME}` in a value of the settings file by the environment variable NAME, and `$${` by a plain `${`. YAML is parsed first, so
+// no variable can change the structure of the file.
 
 const PLACE = /\$\$\{|\$\{([^}]*)(\})?/g
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/

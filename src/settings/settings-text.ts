@@ -24,7 +24,7 @@ export const settingsText = (values: ReadonlyMap<string, string | number>): stri
   for (const { path, valueType, defaultText, meaning } of settingKeys()) {
     const sections = path.split('.')
     const key = sections.pop() ?? ''
-    // Whether the key before is in the same section of this depth. A section without a given key counts as absent.
+    // Whether the previous key is in the same section down to this depth. A section without a given key counts as absent.
     const isOpen = (depth: number) => previous.startsWith(`${sections.slice(0, depth).join('.')}.`)
     if (!isOpen(1)) lines.push('')
     for (const [depth, section] of sections.entries())
@@ -47,7 +47,7 @@ export const settingsText = (values: ReadonlyMap<string, string | number>): stri
 
 const blanks = (count: number): string => ' '.repeat(count)
 
-/** Keys of a section are indented by two columns, those of the items of a list by four. */
+/** Keys of a section are indented by two columns, and keys of list items by four. */
 const indentOf = (sections: readonly string[]): number =>
   sections.reduce((indent, section) => indent + (section.endsWith('[]') ? 4 : 2), 0)
 
@@ -62,7 +62,7 @@ const comment = (text: string, indent: number): readonly string[] => {
   return lines
 }
 
-/** On one line, quoted where YAML needs it. A plain `${` is not a variable of the environment. */
+/** A value on one line, quoted if YAML needs it. A plain `${` is not a variable of the environment. */
 const scalar = (value: string | number): string =>
   stringify(typeof value === 'number' ? value : value.replaceAll('${', () => '$${'), {
     lineWidth: 0,

@@ -16,7 +16,7 @@ export interface AccountSettings {
   readonly rate: Rate
   /** The Redis through which other processes share the cap; null if the cap is not shared. */
   readonly shared: SharedRate | null
-  /** The proxy for requests to its API; null for direct requests. */
+  /** The proxy for requests to the API; null for direct requests. */
   readonly proxy: HttpProxy | null
   readonly exclude: ExcludeRules
 }
@@ -24,7 +24,7 @@ export interface AccountSettings {
 /** The settings that hold secrets. */
 export type SettingsWithSecrets = Pick<Settings, 'accounts' | 'storage' | 'metrics' | 'notify'>
 
-/** The secrets of the accounts, of the bucket and of the addresses that get reports, which must never be visible. */
+/** The secrets of the accounts, of the bucket and of the addresses of reports, which must never be visible. */
 export const secretsOf = ({ accounts, storage, ...monitoring }: SettingsWithSecrets): readonly Secret[] => [
   ...accounts.flatMap(({ token, shared, proxy }) => [
     token,
@@ -50,13 +50,13 @@ export interface Settings
   /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
   /**
-   * The names of all accounts of the settings and this shard, also of those that `--accounts` leaves out; for a command that needs no
-   * accounts, those of the settings file.
+   * The names of all accounts of the settings in this shard, also if `--accounts` leaves them out. For a command that needs no accounts,
+   * the names in the settings file.
    */
   readonly accountNames: readonly string[]
-  /** Where the metrics of a run go; null if nowhere. */
+  /** The targets of the metrics of a run; null without any. */
   readonly metrics: Monitoring['metrics']
-  /** What is requested about a run; null if nothing. */
+  /** The targets of notifications about a run; null without any. */
   readonly notify: Monitoring['notify']
   /** The due dates of these accounts; null without a file, and for commands other than `sync` and `check`. */
   readonly deadlines: DeadlineFile | null
@@ -66,8 +66,8 @@ export interface Settings
   readonly storage: StorageSettings | null
   /** Absolute path of the settings file; null without one. */
   readonly settingsFile: string | null
-  /** What to say of a settings file that neither flag nor variable names; null without one. */
+  /** A note about a settings file that was found without a flag or variable; null without one. */
   readonly foundFile: string | null
-  /** What is odd about the settings, a sentence each, although they can be used. */
+  /** Warnings about settings that can be used all the same, one sentence each. */
   readonly warnings: readonly string[]
 }

@@ -12,7 +12,7 @@ export interface Shard {
   readonly count: number
 }
 
-/** As many as the settings file may have accounts. */
+/** The most shards: as many as a settings file may have accounts. */
 const SHARDS_MAX = 100
 
 const NO_SHARD = `must be i/n, such as 0/4: n from 1 to ${SHARDS_MAX}, i from 0 to n-1`
@@ -26,7 +26,7 @@ export const shardText = textAs(NO_SHARD, (text): Read<Shard> => {
     : bad(NO_SHARD)
 })
 
-/** The shard of an account: its index, hashed with the name, gives the largest value. */
+/** The shard of an account: the one whose index, hashed with the name, gives the largest value. */
 export const shardOf = (account: string, count: number): number => {
   const scores = Array.from({ length: count }, (_, index) => scoreOf(account, index))
   return scores.reduce((best, score, index) => (score > (scores[best] ?? '') ? index : best), 0)
@@ -36,11 +36,14 @@ export const shardOf = (account: string, count: number): number => {
 const scoreOf = (account: string, index: number): string =>
   createHash('sha256').update(`${index}:${account}`).digest('hex')
 
-/** Without a shard, every account is in it. */
+/** Whether the account belongs to the shard; always without a shard. */
 export const isInShard = (account: string, shard: Shard | null): boolean =>
   shard === null || shardOf(account, shard.count) === shard.index
 
-/** The directory of a shard's warehouse, below the directory of the settings. Its name gives readers the shard as a column. */
+/**
+ * The directory of a shard's warehouse, below the directory of the settings. Readers of partitioned files get the shard as a column from
+ * this name.
+ */
 export const shardDirectory = ({ index, count }: Shard): string => `shard=${index}-of-${count}`
 
 /** The shard of a directory with this name; null if it is not the directory of a shard. */

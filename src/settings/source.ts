@@ -1,6 +1,6 @@
 /**
- * Lays the values of environment and command line over the settings file, and checks the result against the schema. Each value
- * keeps its origin. Each refused value is reported with it and removed, so that one wrong value does not hide the next.
+ * Lays the values of environment and command line over the settings file, and checks the result against the schema. Each value keeps its
+ * origin. Each refused value is reported with its origin and removed, so that one wrong value does not hide the next.
  */
 import type { z } from 'zod'
 import { quoted } from '../base/human.js'
@@ -13,7 +13,7 @@ import { cut, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 
 export interface Layers {
   readonly values: SettingsValues
-  /** All problems so far. Rules that need several values add theirs. */
+  /** All problems so far. Rules about several values add theirs. */
   readonly problems: Problem[]
   readonly originOf: OriginOf
   /** Adds a problem with the value at `path`. */
@@ -40,7 +40,7 @@ export type OriginOf = (path: Path) => Origin
 /** The values of a settings file, with known keys only. The schema has not checked them yet. */
 export interface SettingsFile {
   readonly tree: Tree
-  /** As the file has them: no account is checked before environment and flags are laid over the file. */
+  /** The names as the file has them, unchecked: accounts are checked after environment and flags are laid over the file. */
   readonly accountNames: readonly string[]
   readonly problems: readonly Problem[]
   /** The names of the environment variables that its text mentions. */
@@ -53,7 +53,7 @@ export const originAt = (where: string): Origin => ({
   where,
   name: '',
   isQuotable: true,
-  // Also where the working directory is gone, an absolute path is found.
+  // Not the absolute path of the working directory, which may be gone.
   directory: '.',
 })
 
@@ -67,8 +67,8 @@ export const ABSENT_FILE: SettingsFile = {
 }
 
 /**
- * `account` is the index of the account that the account settings in `overrides` describe; null if they describe none. A wrong value is
- * reported even if a variable or flag replaces it.
+ * `account` is the index of the account that the account settings in `overrides` describe; null if they describe none. A wrong value in the
+ * file is reported even if a variable or flag replaces it.
  */
 export const layered = (
   file: SettingsFile,
@@ -117,14 +117,14 @@ export const layered = (
 }
 
 const checkTree = (tree: Tree, originOf: OriginOf): Pick<Layers, 'values' | 'problems'> => {
-  // zod compiles a schema at its first use, which takes longer than a few trees.
+  // zod compiles a schema at its first use, which takes longer than parsing a few trees.
   const parsed = settingsSchema.safeParse(tree, { jitless: true })
   if (parsed.success) return { values: parsed.data, problems: [] }
   // A value that is no whole number may also be too small.
   const issues = parsed.error.issues.filter(
     (issue, at, all) => all.findIndex(({ path }) => String(path) === String(issue.path)) === at,
   )
-  // Rules about several settings are checked all the same, so that all problems are reported at once.
+  // Wrong values are removed, and rules about several settings are checked on the rest, so that all problems are reported at once.
   const rest = issues.reduce((valid, issue) => cut(valid, pathOf(issue)), tree)
   return {
     values: parse(settingsSchema, rest, 'the settings without their refused values'),
@@ -138,7 +138,7 @@ export const problemAt = (originOf: OriginOf, path: Path, text: string): Problem
   return { where, path, text: name === '' ? text : `${name} ${text}` }
 }
 
-/** A value in one of these may be a secret in the wrong place. */
+/** Sections in which a value may be a secret in the wrong place. */
 const SECRET_SECTIONS: Path = ['accounts', 'storage', 'metrics', 'notify']
 
 const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Problem => {
@@ -153,7 +153,7 @@ const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Prob
   return problemAt(originOf, path, mayQuote ? `${message}, not ${quoted(value)}` : message)
 }
 
-/** The keys of the schema are text and indexes only. */
+/** The path of an issue. Keys of the schema are texts and indexes only. */
 const pathOf = ({ path }: z.core.$ZodIssue): Path =>
   path.map((step) => (typeof step === 'number' ? step : String(step)))
 

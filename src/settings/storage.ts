@@ -1,4 +1,4 @@
-/** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: they are in the environment. */
+/** Reads the settings of the bucket that holds the warehouse. Its credentials come from the environment, not from the settings. */
 import type { AzureAccount, StoreAddress } from '../base/network.js'
 import { Secret, withoutWords } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
@@ -11,16 +11,19 @@ import type { Layers } from './source.js'
 
 /** With `--shard`, the prefix ends with the directory of the shard. */
 export interface StorageSettings extends StoreAddress {
-  /** What the prefixes of all shards have in common. */
+  /** The prefix without the directory of the shard. */
   readonly rootPrefix: string
   /** The credentials of the environment, which must never be visible. */
   readonly secrets: readonly Secret[]
 }
 
-/** Addresses of the server. The SDK reads them as well. The first that is set counts where the settings have no endpoint. */
+/**
+ * Variables with the address of the server, which the SDK reads as well. The first variable that is set counts if the settings have no
+ * endpoint.
+ */
 export const ENDPOINT_VARIABLES = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'] as const
 
-/** Null without `storage.url`: then the warehouse is a directory. Adds the problems that it finds to the layers. */
+/** Null without `storage.url`, if the warehouse is a directory. Adds problems to the layers. */
 export const resolveStorage = (layers: Layers, env: Environment): StorageSettings | null => {
   const { shard, storage } = layers.values
   const { url, region, path_style: pathStyle } = storage
@@ -50,7 +53,7 @@ export const resolveStorage = (layers: Layers, env: Environment): StorageSetting
   }
 }
 
-/** The server of S3, of the settings or else of a variable. */
+/** The address of the S3 server: from the settings, or else from a variable. */
 const resolveEndpoint = (layers: Layers, env: Environment): string | null => {
   const { endpoint } = layers.values.storage
   // The SDK, too, ignores an empty variable.
@@ -63,7 +66,7 @@ const resolveEndpoint = (layers: Layers, env: Environment): string | null => {
   return address
 }
 
-/** `where` is the variable that has the address if the settings have none. */
+/** `where` is the variable with the address; empty if the settings have it. */
 const refusePlain = ({ values, problems, refuse }: Layers, address: string, where: string): void => {
   const text = plainProblem('the data', address, null, values)
   if (text === null) return
@@ -134,7 +137,7 @@ const addressOf = (account: string, parts: ReturnType<typeof partsOf> | null): s
     ? ''
     : `${parts?.DefaultEndpointsProtocol ?? 'https'}://${account}.blob.${parts?.EndpointSuffix ?? 'core.windows.net'}`
 
-/** Everything that must never be visible, also of a value that is wrong. */
+/** Everything that must never be visible, also parts of a wrong value. */
 const azureSecrets = (env: Environment): readonly Secret[] => {
   const { AZURE_STORAGE_CONNECTION_STRING: connection = '', AZURE_STORAGE_SAS_TOKEN: sas = '' } = env
   const { AccountKey, SharedAccessSignature = '' } = partsOf(connection)
@@ -147,7 +150,7 @@ const azureSecrets = (env: Environment): readonly Secret[] => {
   )
 }
 
-/** Without a meaning they would be a mistake. */
+/** Refuses settings of S3 for an address of Azure, where they have no effect. */
 const refuseOfS3 = ({ values: { storage }, refuse }: Layers): void => {
   for (const key of ['region', 'path_style'] as const)
     if (storage[key] !== undefined) refuse(['storage', key], 'is for s3:// only; remove this key')
@@ -156,8 +159,8 @@ const refuseOfS3 = ({ values: { storage }, refuse }: Layers): void => {
 const FORMATS = ['publish', 'formats']
 
 /**
- * Delta logs and the DuckLake catalog are beside the Parquet files of a bucket. A bucket holds the database in any case, but a directory with nothing but a
- * report could not be read, nor rebuilt.
+ * Delta logs and the DuckLake catalog need the Parquet files of a bucket. A bucket holds the database in any case, but a directory with
+ * only a report could neither be read nor rebuilt.
  */
 const refusePublish = ({ values: { publish, storage }, isBroken, refuse }: Layers): void => {
   const isDirectory = storage.url === undefined
@@ -171,7 +174,7 @@ const refusePublish = ({ values: { publish, storage }, isBroken, refuse }: Layer
     refuse(FORMATS, 'needs duckdb or parquet beside report, which is a page about them')
 }
 
-/** Keys of the section without its url have no effect, so they are a mistake. */
+/** Refuses keys of the section without `storage.url`, where they have no effect. */
 const refuseWithoutUrl = ({ values, isBroken, refuse }: Layers): void => {
   if (isBroken(['storage', 'url'])) return
   for (const [key, value] of Object.entries(values.storage))

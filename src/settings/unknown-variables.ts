@@ -1,4 +1,4 @@
-/** Environment variables that look like settings and are none. */
+/** Finds environment variables that look like settings, but are none. */
 import { nearest } from '../base/suggest.js'
 import type { Environment } from './environment.js'
 import { SETTING_NAMES } from './names.js'
@@ -7,12 +7,12 @@ import type { Problem } from './problems.js'
 const PREFIX = 'FIELDWORK_SYNC_'
 const VARIABLES = SETTING_NAMES.flatMap(({ variable }) => variable?.slice(PREFIX.length) ?? [])
 
-/** What Kubernetes sets in every pod for a service named `fieldwork-sync`, or `fieldwork-sync-…`. */
+/** The variables that Kubernetes sets in every pod for a service named `fieldwork-sync`, or `fieldwork-sync-…`. */
 const OF_A_SERVICE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
 
 /**
- * The variables that begin like ours and are no settings: `problems` has those whose names are nearly right, `warnings` a sentence
- * about all others. `inFile` are those that the settings file uses, such as FIELDWORK_SYNC_API_TOKEN_2.
+ * The variables that begin like our settings but are none: `problems` has the names that are nearly right, `warnings` a sentence about all
+ * others. `inFile` are the variables that the settings file uses, such as FIELDWORK_SYNC_API_TOKEN_2.
  */
 export const unknownVariables = (env: Environment, inFile: ReadonlySet<string>) => {
   const problems: Problem[] = []

@@ -1,7 +1,7 @@
 /**
- * Brings the Delta log of every table to a manifest. A log may be several versions behind, because its run died or the format was
- * switched off for a while: then one commit catches up. Nothing here needs the lease. A commit is a put-if-absent at the number
- * after the highest one, and a loser reads the log again.
+ * Brings the Delta log of every table to a manifest. A log may lag several versions, because its run died or the format was switched off
+ * for a while: then one commit catches up. Nothing here needs the lease. A commit is a put-if-absent at the number after the highest one,
+ * and a run that loses reads the log again.
  */
 import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
@@ -44,7 +44,7 @@ interface DeltaCommitting extends LogReading {
   readonly manifestKey: string
   /** Null if there is no such manifest any more. Called once for each manifest. */
   readonly readManifest: (key: string, signal: AbortSignal) => Promise<Manifest | null>
-  /** What is below `data/` now. Without it each log is listed, which takes more requests than one listing of all. */
+  /** The objects below `data/` now. Without them each log is listed, which takes more requests than one listing of all. */
   readonly objects?: readonly ListedObject[]
   readonly clock: Clock
   readonly log: Log
@@ -68,17 +68,17 @@ export const commitDelta = async (committing: DeltaCommitting): Promise<void> =>
 
 const TABLES_AT_ONCE = 8
 /**
- * Enough for 30 tables of which each is changed by every publish. A checkpoint takes two puts, and logs that grow together need none in
- * the same night: other tables get theirs in the next nights.
+ * Enough for 30 tables of which each is changed by every publish. A checkpoint takes two puts. Logs that grow together need not all get a
+ * checkpoint in the same night: the other tables get theirs in the next nights.
  */
 const CHECKPOINTS_A_PUBLISH_MAX = 3
 
-/** Also what all tables of a publish share. */
+/** The options of a commit, with the state that all tables of a publish share. */
 interface Committing extends DeltaCommitting {
   readonly checkpoints: { left: number }
 }
 
-/** What the commit to one table works with. */
+/** The input of a commit to one table. */
 interface TableCommitting extends Committing, Projection {}
 
 const commitTable = async (shared: Committing, table: ManifestTable): Promise<void> => {
@@ -86,7 +86,7 @@ const commitTable = async (shared: Committing, table: ManifestTable): Promise<vo
   const committing: TableCommitting = { ...shared, table, directory }
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     throwIfAborted(committing.signal)
-    // A commit that lost has to look again.
+    // After a lost commit, the log is listed again.
     const files =
       attempt === 1 && committing.objects !== undefined
         ? logIn(committing.objects, directory)
@@ -101,7 +101,7 @@ const commitTable = async (shared: Committing, table: ManifestTable): Promise<vo
   )
 }
 
-/** More than all runs that could be catching up at once. */
+/** More attempts than runs that could catch up at the same time. */
 const ATTEMPTS_MAX = 5
 
 /** The key of the table's directory. */
@@ -143,8 +143,8 @@ const putCommit = async (committing: TableCommitting, changes: readonly Action[]
 }
 
 /**
- * Keeps a Delta log short: a checkpoint after ten commits or a few more, from which readers start, and the deletion of what no
- * reader needs. The commit stands without it, so a failure is logged, and the next run tries again. `number` is the last commit; `files`
+ * Keeps a Delta log short: writes a checkpoint, from which readers start, after ten commits or a few more, and deletes files that no reader
+ * needs. The commit is valid without this, so a failure is only logged, and the next run tries again. `number` is the last commit; `files`
  * were listed before it.
  */
 const keepUp = async (committing: TableCommitting, files: LogFiles, number: number): Promise<void> => {
@@ -174,7 +174,7 @@ const addCheckpoint = async (committing: TableCommitting, files: LogFiles, numbe
   const actions = checkpointActions(state, clock.nowMs(), LOG_RETENTION_MS)
   await withTemporary(scratch, async (file) => {
     await writeCheckpoint(database, actions, file)
-    // A lost put is no failure: then another run has written the same checkpoint.
+    // A lost put is no failure: another run has written the same checkpoint.
     await store.putIfAbsent(checkpointKey(directory, number), { file }, signal)
   })
   const key = lastCheckpointKey(directory)

@@ -1,7 +1,7 @@
 /**
  * The Delta logs that no run brings up to date any more, because `delta` was switched off or the table no longer exists. Such a log shows
- * its table as it was. It goes before a file that it names goes, and all go a while after the last commit. So a reader finds a whole table
- * or none.
+ * its table as it was. It is removed before a file that it names is removed, and in any case some time after the last commit. So a reader
+ * finds a whole table or none.
  */
 import { descending, groups } from 'd3-array'
 import type { ListedObject } from '../../object-store/object-store.js'
@@ -9,9 +9,9 @@ import type { LogState } from './log.js'
 import { type LogFile, type LogFiles, logIn, logPrefix, UnusableLogError } from './read-log.js'
 
 export interface LeftLogs {
-  /** Everything below `data/`. */
+  /** All objects below `data/`. */
   readonly objects: readonly ListedObject[]
-  /** The data files of ours, and those of them that stay. */
+  /** Our data files, and the ones that stay. */
   readonly own: readonly string[]
   readonly kept: readonly string[]
   /** The directories of the tables whose logs are up to date. */
@@ -22,7 +22,7 @@ export interface LeftLogs {
   readonly keepMs: number
 }
 
-/** The directories of the tables whose logs have to go. Only a directory with data files of ours has a log of ours. */
+/** The directories of the tables whose logs have to be removed. Only a directory with our data files has a log of ours. */
 export const logsToRemove = async (left: LeftLogs): Promise<readonly string[]> => {
   const { objects, own, kept, followed, readLog, keepMs } = left
   const logs = [...new Set(own.map(tableDirectory))]
@@ -36,7 +36,7 @@ export const logsToRemove = async (left: LeftLogs): Promise<readonly string[]> =
     const state = areAllOld
       ? null
       : await readLog(directory, files).catch((error: unknown) => {
-          // Nobody can say which files such a log names, and nobody repairs it any more.
+          // The files that a damaged log names are unknown, and no run repairs this log any more.
           if (error instanceof UnusableLogError) return null
           throw error
         })
@@ -54,7 +54,7 @@ const namesOnly = (keys: readonly string[], directory: string, { files }: LogSta
 
 /**
  * The keys of these logs, group by group: the newest number of every log, then the number before it. A removal that ends after any group
- * leaves older states, which the next run removes or continues. A file that others wrote for a number goes with it.
+ * leaves older states, which the next run removes. A file that others wrote for a number belongs to the group of the number.
  */
 export const removalGroups = (objects: readonly ListedObject[], directories: readonly string[]) => {
   const removed: string[][] = []

@@ -6,9 +6,9 @@ import type { Column } from '../../model/columns.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'
 import { type Action, type Add, type MetaData, PROTOCOL, type Remove, type Txn } from './actions.js'
 
-/** What a table of the log holds. */
+/** The content of a table in the log. */
 interface LoggedTable {
-  /** Null if it is that of the new manifest. */
+  /** Null if the metadata equals the new manifest's. */
   readonly metaData: MetaData | null
   /** The active files by their paths in the log. */
   readonly files: ReadonlyMap<string, Add>
@@ -46,7 +46,7 @@ export const changesTo = (
   ]
 }
 
-/** The actions of a commit. The first two tie it to the manifest, so that no run commits a manifest twice. */
+/** The actions of a commit. The first two name the manifest, so that no run commits a manifest twice. */
 export const commitOf = (
   { manifest, manifestKey }: Pick<Projection, 'manifest' | 'manifestKey'>,
   changes: readonly Action[],
@@ -76,7 +76,7 @@ export const manifestOfCommit = (
   return txn && key !== undefined ? { version: txn.version, key } : null
 }
 
-/** The table as an earlier manifest describes it; null if its metadata differs, because the log holds more of that. */
+/** The table as an earlier manifest describes it; null if its metadata differs, because only the log has the whole metadata. */
 export const tableOfManifest = (projection: Projection, earlier: Manifest): LoggedTable | null => {
   const { schema, name } = projection.table
   const table = earlier.tables.find((other) => other.schema === schema && other.name === name)
@@ -86,10 +86,11 @@ export const tableOfManifest = (projection: Projection, earlier: Manifest): Logg
 }
 
 /**
- * The files with rows, by their paths in the log. The file of an empty table would show readers a partition that nobody has.
+ * The files with rows, by their paths in the log. The file of an empty table is left out: it would show readers a partition that does not
+ * exist.
  *
- * The only statistic is the number of rows. With bounds for some columns only, deltalake's pyarrow dataset skips files that hold the
- * wanted rows, and bounds of texts and doubles are easily wrong. A reader still skips files by account and month.
+ * The only statistic is the number of rows. With bounds for some columns only, deltalake's pyarrow dataset skips files that hold the wanted
+ * rows, and bounds of texts and doubles are easily wrong. A reader still skips files by account and month.
  */
 const filesOf = ({ table, manifest, directory }: Projection): ReadonlyMap<string, Add> =>
   new Map(
@@ -120,7 +121,7 @@ const metaDataOf = (table: ManifestTable, { id, createdTime }: Pick<MetaData, 'i
   createdTime: createdTime ?? 0,
 })
 
-/** A VACUUM of somebody else then keeps the files that retained manifests name. */
+/** With this, a VACUUM by another program keeps the files that retained manifests name. */
 const CONFIGURATION = {
   'delta.deletedFileRetentionDuration': 'interval 30 days',
   'delta.logRetentionDuration': 'interval 30 days',
@@ -137,11 +138,11 @@ export interface LogState {
   readonly metaData: MetaData | null
   readonly txns: ReadonlyMap<string, Txn>
   readonly files: ReadonlyMap<string, Add>
-  /** Removed files, so that a VACUUM knows when. */
+  /** Removed files with the time of their removal, for a VACUUM. */
   readonly removed: ReadonlyMap<string, Remove>
 }
 
-/** Reads actions in their order: those of a checkpoint, if there is one, and those of the commits after it. */
+/** The state after actions, in their order: the actions of a checkpoint, if there is one, and of the commits after it. */
 export const stateAfter = (actions: Iterable<Action>): LogState => {
   let protocol: LogState['protocol'] = null
   let metaData: MetaData | null = null
@@ -175,13 +176,13 @@ export const checkpointActions = (state: LogState, nowMs: number, retentionMs: n
     .map((remove) => ({ remove: { ...remove, dataChange: false } })),
 ]
 
-// Describes a published table as Delta does: its schema as JSON text, and its partition columns. Pure. Delta's field `nullable: false`
-// may stand over a Parquet column that is optional, as ours all are.
+// Describes a published table as Delta does: its schema as JSON text, and its partition columns. Pure. All of our Parquet columns are
+// optional, and Delta allows a field `nullable: false` over an optional column.
 
-/** Readers prune files by these columns. Their values are only in the log and in the paths, not in the files. */
+/** Readers prune files by these columns. The values are only in the log and in the paths, not in the files. */
 const PARTITION_COLUMNS = ['account', 'created_month'] as const
 
-/** A table of `_sync` has none, and most views neither: they are one file. */
+/** Empty for tables of `_sync` and for most views, which are one file. */
 export const partitionColumns = ({ files }: Pick<ManifestTable, 'files'>): readonly string[] =>
   files.some(({ account }) => account !== null) ? PARTITION_COLUMNS : []
 

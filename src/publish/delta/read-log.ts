@@ -19,7 +19,7 @@ export interface LogFile extends ListedObject {
 /** Commits and checkpoints, in the order of the numbers. The commit comes before a checkpoint of the same number. */
 export type LogFiles = readonly LogFile[]
 
-/** How long a log shows earlier states, as long as manifests are kept. */
+/** How long a log shows earlier states: as long as manifests are kept. */
 export const LOG_RETENTION_MS = 30 * 24 * 60 * 60 * 1000
 
 const padded = (number: number): string => String(number).padStart(20, '0')
@@ -46,13 +46,13 @@ export const logFilesOf = (objects: readonly ListedObject[]): LogFiles =>
 /** The next commit has the number after the highest: a put to a removed number would succeed again. */
 export const nextNumber = (files: LogFiles): number => (files.at(-1)?.number ?? -1) + 1
 
-/** The newest checkpoint that is so; -1 if there is none. */
+/** The newest checkpoint for which `isWanted` is true; -1 if there is none. */
 export const checkpointIn = (files: LogFiles, isWanted: (file: LogFile) => boolean = () => true): number =>
   files.findLast((file) => file.isCheckpoint && isWanted(file))?.number ?? -1
 
 /**
- * The files from which no reader starts any more: those below the newest checkpoint that is older than the retention. The oldest are
- * deleted first, and a file of unknown age ends it, so that no gap appears between retained files.
+ * The files from which no reader starts any more: the files below the newest checkpoint that is older than the retention. The oldest come
+ * first, and a file of unknown age ends the list, so that no gap appears between retained files.
  */
 export const outdatedKeys = (files: LogFiles): readonly string[] => {
   const isOld = ({ ageMs }: LogFile): boolean => ageMs !== null && ageMs > LOG_RETENTION_MS
@@ -64,7 +64,7 @@ export const outdatedKeys = (files: LogFiles): readonly string[] => {
 
 export interface LogReading {
   readonly store: ObjectStore
-  /** Reads checkpoints; its own rows are not touched. */
+  /** Reads checkpoints. The rows of this database are not used. */
   readonly database: Database
   /** A local directory for temporary files. */
   readonly scratch: string
@@ -134,7 +134,7 @@ const download = ({ store, database, scratch, signal }: LogReading, directory: s
     }
   })
 
-/** The log is damaged, or somebody else has changed it. The store itself answers. */
+/** The log is damaged, or another program has changed it. The store itself works. */
 export class UnusableLogError extends ObjectStoreError {}
 
 export const unusable = (

@@ -1,6 +1,6 @@
 /**
- * The rows of a DuckLake catalog as a projection of manifests: each version that is shown is a snapshot. Each row is valid from the version
- * that adds it until the version that removes it. Pure; `write-catalog.ts` writes the rows.
+ * The rows of a DuckLake catalog as a projection of manifests. Each shown version is a snapshot. Each row is valid from the version that
+ * adds it until the version that removes it. Pure; `write-catalog.ts` writes the rows.
  */
 import { createHash } from 'node:crypto'
 import type { Column } from '../../model/columns.js'
@@ -8,7 +8,7 @@ import { ALL_VIEWS } from '../../warehouse/views/all.js'
 import { type Manifest, type ManifestTable, type PublishedFile, storedTables } from '../parquet/manifest.js'
 import type { CatalogTable } from './tables.js'
 
-/** Cells that are missing are null. */
+/** Missing cells are null. */
 export type CatalogRow = Record<string, string | number | boolean | null>
 
 const TYPES = {
@@ -18,7 +18,8 @@ const TYPES = {
   BOOLEAN: 'boolean',
   TIMESTAMPTZ: 'timestamptz',
   DATE: 'date',
-  // As in the files: DuckDB would check every text as it reads it, and refuse the whole table for one that it cannot take.
+  // As in the files. With type JSON, DuckDB would check every text while it reads, and refuse the whole table for one text that it cannot
+  // parse.
   JSON: 'varchar',
 } as const satisfies Readonly<Record<Column['type'], string>>
 
@@ -26,11 +27,11 @@ const SCHEMAS = ['main', '_sync'] as const
 
 export class CatalogRows {
   readonly #rows = new Map<CatalogTable, CatalogRow[]>()
-  /** The facts of the last version, by their content. */
+  /** The rows that are valid in the last version, by their content. */
   readonly #facts = new Map<string, { readonly table: CatalogTable; readonly row: CatalogRow }>()
   readonly #objects: Ids = new Map(SCHEMAS.map((schema, id) => [schema, id]))
   readonly #columns = new Map<number, Ids>()
-  /** Of mappings and files. */
+  /** The ids of mappings and files. */
   readonly #files = idsFromOne()
   readonly #rowsOf = new Map<number, number>()
   #schemaVersion = 0
@@ -97,7 +98,7 @@ export class CatalogRows {
     schema_version: number,
     changes_made: string,
   ) {
-    // A clock may have been put back. A time then finds the last version up to it.
+    // The clock may have been put back. Times of snapshots must grow, so that a time selects the last version up to it.
     this.#atMs = Math.max(Date.parse(published_at), this.#atMs + 1)
     const next = { next_catalog_id: this.#objects.size, next_file_id: this.#files.size }
     const snapshot_time = new Date(this.#atMs).toISOString()
@@ -128,7 +129,7 @@ export class CatalogRows {
       hold('column', { column_id, table_id, column_order, ...named, ...NO_DEFAULT })
       hold('column_tag', { table_id, column_id, key: 'comment', value: column.comment })
     })
-    // The file of an empty table is in the partition of an account that nobody has.
+    // The file of an empty table is left out: its partition belongs to no account.
     for (const { path, rows, bytes, ...partition } of files.filter((file) => file.rows > 0))
       hold('data_file', { table_id, path, record_count: rows, file_size_bytes: bytes }, () => {
         const mapping_id = this.#mappingOf(table)
@@ -144,7 +145,7 @@ export class CatalogRows {
       })
   }
 
-  /** How the columns of the files are found: by their names, because the files have no field ids, and the account in the path. */
+  /** How readers find the columns in the files: by name, because the files have no field ids. The account is in the path. */
   #mappingOf({ id: table_id, schema, columns }: ManifestTable & { readonly id: number }): number {
     const names = columns.map(({ name }) => name)
     const before = this.#files.size
@@ -176,13 +177,13 @@ export class CatalogRows {
   }
 }
 
-/** Says that a fact holds. `more` are cells that it gets when it is new. */
+/** Says that a row is valid in the version that is being added. `more` are cells that a new row gets. */
 type Hold = (table: CatalogTable, fact: CatalogRow, more?: () => CatalogRow) => void
 
 /** Numbers for names, in the order of appearance. */
 type Ids = Map<string, number>
 
-/** Nothing has the number 0. */
+/** The ids start at 1. */
 const idsFromOne = (): Ids => new Map([['', 0]])
 
 const idOf = (ids: Ids, name: string): number => {
@@ -204,8 +205,8 @@ const uuidOf = (name: string): string =>
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 
 /**
- * What the partition says of the values in a file. Readers skip files by these bounds, and by no others: those of texts and doubles are
- * easily wrong.
+ * The bounds of the values in a file that follow from its partition. Readers skip files by these bounds. There are no bounds of texts and
+ * doubles, which are easily wrong.
  */
 function* boundsOf(
   { schema, name }: ManifestTable,
@@ -213,7 +214,7 @@ function* boundsOf(
 ): Iterable<readonly [column: string, { readonly min_value: string; readonly max_value: string }]> {
   if (schema !== 'main' || account === null) return
   yield ['account', { min_value: account, max_value: account }]
-  // In any other table it is the month of the survey. `Date` takes the years below 100 for others.
+  // In every other table, `created_month` is the month of the survey. `Date` reads years below 100 as other years.
   const [, year, month] = /^(?!00)(\d{4})-(\d{2})$/.exec(created_month ?? '') ?? []
   if (name !== 'surveys' || year === undefined) return
   const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()

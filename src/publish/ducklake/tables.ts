@@ -1,6 +1,6 @@
 /**
- * The tables of a DuckLake 1.0 catalog, as the extension of DuckDB creates them, without their prefix `ducklake_`. A reader expects most
- * of them to exist, so all are created. We fill the half of them.
+ * The tables of a DuckLake 1.0 catalog, as the extension of DuckDB creates them, without their prefix `ducklake_`. A reader expects most of
+ * them to exist, so all are created. We fill half of them.
  */
 export const CATALOG_TABLES = {
   metadata: 'key VARCHAR, value VARCHAR, scope VARCHAR, scope_id BIGINT',
@@ -45,7 +45,8 @@ export const CATALOG_TABLES = {
   sort_expression:
     'sort_id BIGINT, table_id BIGINT, sort_key_index BIGINT, expression VARCHAR, dialect VARCHAR, sort_direction VARCHAR, null_order VARCHAR',
   sort_info: 'sort_id BIGINT, table_id BIGINT, begin_snapshot BIGINT, end_snapshot BIGINT',
-  // Both stay empty. DuckDB 1.5.2 and 1.5.3 crash on the first without the second, and answer MIN and MAX from the second.
+  // `table_stats` and `table_column_stats` stay empty. DuckDB 1.5.2 and 1.5.3 crash on rows of the first without rows of the second, and
+  // answer MIN and MAX from the second.
   table_stats: 'table_id BIGINT, record_count BIGINT, next_row_id BIGINT, file_size_bytes BIGINT',
   table_column_stats:
     'table_id BIGINT, column_id BIGINT, contains_null BOOLEAN, contains_nan BOOLEAN, min_value VARCHAR, max_value VARCHAR, extra_stats VARCHAR',

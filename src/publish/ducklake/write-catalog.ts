@@ -11,12 +11,12 @@ import type { CatalogRow, CatalogRows } from './rows.js'
 import { CATALOG_TABLES, type CatalogTable } from './tables.js'
 
 interface CatalogWriting {
-  /** Attaches the catalog while it is written; its own rows are not touched. */
+  /** The connection to which the catalog is attached while it is written. The rows of this database are not used. */
   readonly database: Database
   readonly rows: CatalogRows
   /** The address to which the paths of the files are relative. */
   readonly root: string
-  /** Must not exist. */
+  /** The path of the catalog. The file must not exist. */
   readonly file: string
   readonly signal: AbortSignal
 }
@@ -58,7 +58,7 @@ const insert = async (sql: Sql, table: CatalogTable, rows: readonly CatalogRow[]
     )
 }
 
-/** With 10,000, and without the first checkpoint, 33 versions of 11,000 files take 200 MB more. */
+/** With 10,000 rows at once, and without the first checkpoint, 33 versions of 11,000 files take 200 MB more. */
 const INSERTED_AT_ONCE = 1_000
 
 /**

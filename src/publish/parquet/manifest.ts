@@ -1,6 +1,6 @@
 /**
- * The manifest of a version: every file with its rows, size, checksum, and the digest of its rows. It shows the next publish which
- * files need not be written, and it checks the files when a lost work database is rebuilt.
+ * The manifest of a version: every file with its rows, size, checksum, and the digest of its rows. By the manifest, the next publish knows
+ * which files need not be written, and a rebuild of a lost work database checks the files.
  */
 import { createHash } from 'node:crypto'
 import { lstat, open, readFile, writeFile } from 'node:fs/promises'
@@ -18,13 +18,16 @@ const columnSchema = z.object({
   comment: z.string(),
 })
 
-/** Of a document that somebody else may have written: a path below the directory of the version, or a key below the prefix of a bucket. */
+/**
+ * A path below the directory of the version, or a key below the prefix of a bucket. It is checked, because another program may have written
+ * the document.
+ */
 export const pathBelow = z
   .string()
   .regex(/^(?!\.{1,2}(?:\/|$))[^/\\:\0]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\:\0]+)*$/)
 
 const fileSchema = z.object({
-  /** Relative to the directory of the version. */
+  /** The path of the file, relative to the directory of the version. */
   path: pathBelow,
   account: z.string().nullable(),
   created_month: z.string().nullable(),
@@ -42,7 +45,7 @@ const tableSchema = z.object({
   name: z.string(),
   comment: z.string(),
   columns: z.array(columnSchema),
-  /** Whether it is a view. Its rows follow from the tables, so nothing is ever restored from them. Absent for a table. */
+  /** Whether it is a view. The rows of a view follow from the tables, so a rebuild never reads them. Absent for a table. */
   is_view: z.boolean().optional(),
   layout: z.string(),
   rows: z.number(),
@@ -82,7 +85,7 @@ const FILE = 'manifest.json'
 export const manifestFile = (directory: string): string => join(directory, FILE)
 
 /**
- * Null if the manifest is missing or invalid: then nothing is known about the files beside it. Throws the system's error if it
+ * Null if the manifest is missing or invalid, and therefore nothing is known about the files beside it. Throws the system's error if it
  * cannot be read.
  */
 export const readManifest = async (directory: string): Promise<Manifest | null> => {
@@ -111,7 +114,7 @@ export const checksum = async (file: string): Promise<string> => {
 
 const READ_AT_ONCE_BYTES = 1_048_576
 
-/** Whether a file matches what is known of it. Throws the system's error if the file cannot be read. */
+/** Whether a file has the size and checksum of its manifest entry. Throws the system's error if the file cannot be read. */
 export const isIntact = async (
   directory: string,
   { path, bytes, sha256 }: Pick<PublishedFile, 'path' | 'bytes' | 'sha256'>,
@@ -119,7 +122,7 @@ export const isIntact = async (
   try {
     const file = join(directory, path)
     const stats = await lstat(file)
-    // To read a pipe would never end, and a link may lead elsewhere.
+    // Reading a pipe would never end, and a link may lead elsewhere.
     return stats.isFile() && stats.size === bytes && (await checksum(file)) === sha256
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return false

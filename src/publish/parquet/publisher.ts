@@ -1,7 +1,7 @@
 /**
- * Publishes the committed state as Parquet files. Each row is in one file, and a file whose rows changed is written anew. Each
- * version is a directory, in which unchanged files are links to those of the previous version. The swap of one symbolic link
- * shows it to readers (docs/decisions/publish.md#0043-parquet-is-published-in-whole-versions-of-plain-files).
+ * Publishes the committed state as Parquet files. Each row is in one file, and a file whose rows changed is written anew. Each version is a
+ * directory, in which unchanged files are links to those of the previous version. The swap of one symbolic link shows the version to
+ * readers (docs/decisions/publish.md#0043-parquet-is-published-in-whole-versions-of-plain-files).
  */
 import { copyFile, link, mkdir, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -36,7 +36,7 @@ import {
 import type { BaseVersion } from './write-table.js'
 import { writeVersion } from './write-version.js'
 
-/** What a publish of files works with. */
+/** The input of a publish of files. */
 export interface FilePublishing {
   readonly database: Database
   /** The warehouse directory. */
@@ -49,7 +49,9 @@ export interface FilePublishing {
   readonly lacks: FileSystemLacks
 }
 
-/** Throws `WarehouseUnusableError` if it cannot publish. The published version is then untouched, unless it is an `UnsyncedError`. */
+/**
+ * Throws `WarehouseUnusableError` if it cannot publish. The published version is then unchanged, unless the error is an `UnsyncedError`.
+ */
 export const createParquetPublisher = (options: FilePublishing): Publisher => ({
   format: 'parquet',
   publish: async (signal) => {
@@ -79,7 +81,7 @@ const build = async (
   signal: AbortSignal,
 ): Promise<KnownVersion> => {
   const { log, lacks } = options
-  // The sweep has left nothing that is newer than what readers see.
+  // After the sweep, the version that readers see is the newest one.
   const versions = await allVersions(parquet)
   const base = await firstKnown(versions)
   const number = (versions[0]?.number ?? 0) + 1

@@ -1,7 +1,7 @@
 /**
  * Opens a published version as a database in memory with one view per table, for our own statements, or fills an empty work database from
- * it. There the files are first checked against the manifest's checksums. Tables are created with the columns that they had then, and
- * migrated like those of any older database.
+ * it. To fill a database, the files are first checked against the checksums of the manifest. Then the tables are created with the columns
+ * of that version, and migrated like the tables of any older database.
  */
 import { join } from 'node:path'
 import { groups } from 'd3-array'
@@ -22,7 +22,10 @@ import { defineView, type ViewDeclaration } from '../../warehouse/views/view-dec
 import { isIntact, type ManifestTable, requireManifest, storedTables } from './manifest.js'
 import { allVersions, parquetDirectory } from './versions.js'
 
-/** It also has `views`, by their SQL: published files of views are not read. Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
+/**
+ * The database also has `views`, created by their SQL: published files of views are not read. Throws the error of DuckDB, or
+ * `WarehouseUnusableError` without a manifest.
+ */
 export const openParquet = async (
   version: string,
   options: OpenOptions = {},
@@ -62,7 +65,7 @@ export const rowsOf = (version: string, { files }: ManifestTable): string => {
   return `(${parts.join(' UNION ALL ')})`
 }
 
-/** Every version is a state of its own. If the newest is damaged, the previous one is used. */
+/** Every version is a whole state. If the newest is damaged, the previous version is used. */
 export const findPublishedParquet = async (
   directory: string,
   database: Database,
@@ -92,13 +95,13 @@ const fill = async (sql: Sql, directory: string, tables: readonly ManifestTable[
     if (rows !== table.rows)
       throw new WarehouseUnusableError(`${directory} holds ${rows} of ${table.rows} rows of ${table.name}`)
   }
-  // The files hold no comments and no views. Without the digest they are created again.
+  // The files hold no comments and no views. Without this digest, the next open creates both again.
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = NULL')
 }
 
 /**
- * JSON was published as text. DuckDB cannot parse all JSON of the API, such as half a surrogate pair. Rows with such text go
- * through an appender, as they did when they were read.
+ * JSON was published as text. DuckDB cannot parse all JSON of the API, for example half a surrogate pair. Rows with such text are written
+ * by an appender, as when they were first read.
  */
 const insert = async (sql: Sql, declaration: TableDeclaration, files: string): Promise<void> => {
   const { columns } = declaration

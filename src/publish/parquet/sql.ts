@@ -11,7 +11,7 @@ import { type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 export const digestPartitions = (table: PublishedTable): string =>
   `SELECT ${partitionColumns(table)}, ${digest(table)} FROM ${source(table)} GROUP BY ALL ORDER BY ALL`
 
-/** The same for written files, one row per file. */
+/** The digests of written files, one row per file. */
 export const digestFiles = (table: PublishedTable, files: readonly string[]): string =>
   `SELECT filename, ${digest(table)} FROM read_parquet([${files.map((file) => literal(withoutPattern(file))).join(', ')}],
     filename = true, hive_partitioning = false) t GROUP BY ALL`

@@ -1,4 +1,4 @@
-/** Evaluates views for a publish and for its proof: each once, also those that several others read. */
+/** Evaluates views for a publish and for its proof. A view that several others read is also evaluated only once. */
 import { surveys } from '../../model/tables.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
@@ -30,7 +30,7 @@ const reads = (
   { schema, name }: Pick<PublishedTable['declaration'], 'schema' | 'name'>,
 ): boolean => new RegExp(`\\b${schema}\\.${name}\\b`).test(sql)
 
-/** The tables that decide about the rows of a view and their partitions. */
+/** The tables on which the rows of a view and their partitions depend. */
 export const tablesOf = ({ view }: PublishedTable): readonly PublishedTable[] => {
   const views = view === null ? [] : withSources([view])
   return PUBLISHED_TABLES.filter(
@@ -38,10 +38,10 @@ export const tablesOf = ({ view }: PublishedTable): readonly PublishedTable[] =>
   )
 }
 
-/** The views and those that they read, in the order of creation. */
+/** The views, and the views that they read, in the order of creation. */
 const withSources = (views: readonly ViewDeclaration[]): readonly ViewDeclaration[] => {
   const needed = new Set(views)
-  // A set that grows is iterated to its end.
+  // The iteration of a set also visits elements that are added during it.
   for (const view of needed) for (const other of ALL_VIEWS) if (reads(view, other)) needed.add(other)
   return ALL_VIEWS.filter((view) => needed.has(view))
 }

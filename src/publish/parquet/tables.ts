@@ -1,7 +1,7 @@
 /**
- * Decides in which file a row is published. A data table is partitioned by account and by the month in which the survey was
- * created (UTC), the same in every table of a survey. So is a view with a row for each time. A table of `_sync` is one file, and so is any
- * other view: it has few rows, and most of them change every night. Pure.
+ * Decides in which file a row is published. A data table is partitioned by account and by the month in which the survey was created (UTC),
+ * so a survey has the same partition in every table. A view with a row for each time is partitioned in the same way. A table of `_sync` and
+ * any other view is one file: it has few rows, and most of them change every night. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Column, TableDeclaration } from '../../model/columns.js'
@@ -13,7 +13,7 @@ export interface PublishedTable {
   readonly declaration: TableDeclaration
   /** Null for a table. */
   readonly view: ViewDeclaration | null
-  /** Relative to the directory of a version. */
+  /** The path, relative to the directory of a version. */
   readonly directory: string
   /** The column with the survey id, which decides the partition; null: the table is one file. */
   readonly surveyId: string | null
@@ -35,7 +35,7 @@ export const UNKNOWN_MONTH = 'unknown'
 /** Columns in the key of a history. */
 const TIMES = ['day', 'observed_at', 'valid_from']
 
-/** Increased by hand when the code of this directory begins to write the same rows differently. */
+/** Increased by hand when a change of the code in this directory writes the same rows as different files. */
 const FORMAT_REVISION = 1
 
 const publishedTable = (
@@ -73,7 +73,7 @@ export const PUBLISHED_TABLES: readonly PublishedTable[] = ALL_TABLES.map((table
 export const publishedViews = (names: readonly string[]): readonly PublishedTable[] =>
   ALL_VIEWS.filter(({ name }) => names.includes(name)).map((view) => publishedTable(view, view))
 
-/** The one partition of a table without rows, so that readers find a file with its columns. */
+/** The only partition of a table without rows, so that readers find a file with its columns. */
 export const emptyPartition = ({ surveyId }: PublishedTable): Partition =>
   surveyId === null
     ? { account: null, created_month: null }
@@ -87,7 +87,7 @@ export const fileOf = ({ directory }: PublishedTable, { account, created_month }
 
 const FILE = 'data.parquet'
 
-/** Escapes like DuckDB. A name that readers would read as a null is escaped too. */
+/** Escapes like DuckDB, and also a name that readers would read as a null. */
 const inPath = (value: string): string =>
   /^(null|__hive_default_partition__)$/i.test(value)
     ? `${percentEncoded(value.charAt(0))}${value.slice(1)}`

@@ -1,6 +1,6 @@
 /**
- * The directory `parquet`: complete versions under `versions`, and `current`, which points to the newest. A version is built
- * under another name. It gets its own name when it is complete and on the disk.
+ * The directory `parquet`: complete versions under `versions`, and `current`, which points to the newest. A version is built under a
+ * temporary name, and gets its own name when it is complete and on the disk.
  */
 import { lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -46,8 +46,8 @@ const namesIn = async (directory: string): Promise<readonly string[]> =>
   (await readdir(directory).catch(ifMissing)) ?? []
 
 /**
- * The version that readers see. `current` links to it, or is the version itself if the file system has no links. Null if `current`
- * was removed or points nowhere. Throws if it is something else, which we must not replace.
+ * The version that readers see. `current` links to it, or is the version itself if the file system has no links. Null if `current` was
+ * removed or points nowhere. Throws if `current` is anything else, which we must not replace.
  */
 export const findCurrent = async (parquet: string): Promise<Version | null> => {
   const current = currentPath(parquet)
@@ -86,7 +86,7 @@ export const firstKnown = async (versions: readonly Version[]): Promise<KnownVer
   return null
 }
 
-/** Removes the versions that killed publishes left behind: half-built ones, and complete ones that never became current. */
+/** Removes the versions of killed publishes: half-built versions, and complete versions that never became current. */
 export const sweepUnfinished = async (parquet: string, current: Version | null): Promise<void> => {
   for (const directory of [parquet, versionsPath(parquet)]) {
     for (const name of await namesIn(directory)) {
@@ -137,7 +137,7 @@ export const makeCurrent = async (
   else if (!hasLinks) await rm(current, { force: true })
   if (hasLinks) await syncDirectory(versionsPath(parquet), lacks)
   await renameDurably(hasLinks ? pointer : unfinished, current, lacks).catch(async (error: unknown) => {
-    // Readers get their version back. If it stays away, the first failure is the one to report.
+    // Readers get their version back. If this fails too, the first failure is reported.
     if (previous !== null && !(error instanceof UnsyncedError))
       await rename(previous, current).catch(() => undefined)
     throw error

@@ -1,4 +1,4 @@
-/** Writes one table of a version: the files of the changed partitions. The files of unchanged ones are kept. */
+/** Writes one table of a version: the files of changed partitions. The files of unchanged partitions are kept. */
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -26,7 +26,7 @@ import { emptyPartition, fileOf, type Partition, type PublishedTable, UNKNOWN_MO
 /** The version whose unchanged files are kept. */
 export interface BaseVersion {
   readonly manifest: Manifest
-  /** Makes an unchanged file a part of the new version. False if that is impossible: then the file is written anew. */
+  /** Makes an unchanged file a part of the new version. False if that is impossible; the file is then written anew. */
   readonly keep: (file: PublishedFile) => Promise<boolean>
 }
 
@@ -53,7 +53,7 @@ interface StoredPartition extends Partition {
 export const writeTable = async (writing: TableWriting, table: PublishedTable) =>
   writePartitions(writing, table, await partitionsOf(writing.sql, table), (work) => work())
 
-/** The files of a view whose tables have not changed since the base. It is evaluated only if one of its files cannot be kept. */
+/** The files of a view whose tables have not changed since the base. The view is evaluated only if one of its files cannot be kept. */
 export const keepView = (writing: TableWriting, view: PublishedTable) => {
   const files = [...storedFiles(writing.base, view).values()]
   const partitions = files.map((file) => ({ ...file, path: fileOf(view, file) }))
@@ -84,7 +84,7 @@ const writePartitions = async (
   return partitions.flatMap((partition) => files.get(nameOf(partition)) ?? [])
 }
 
-/** Identifies a partition of a table. The path does not: in a bucket each version of a file has a key of its own. */
+/** Identifies a partition of a table. A path would not, because in a bucket each version of a file has a key of its own. */
 const nameOf = ({ account, created_month }: Partition): string => JSON.stringify([account, created_month])
 
 const partitionRow = z.object({
@@ -104,7 +104,7 @@ export const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<rea
 type Digest = Pick<StoredPartition, 'rows' | 'digest'>
 const NO_ROWS: Digest = { rows: 0, digest: '0:0' }
 
-/** Of these written files. */
+/** The rows and digests of these written files, by path. */
 export const digestsOf = async (sql: Sql, table: PublishedTable, paths: readonly string[]) => {
   const row = z.object({ filename: varcharCell, rows: bigintCell, digest: varcharCell })
   const read = paths.length === 0 ? [] : await sql.rows(row, digestFiles(table, paths))
@@ -121,8 +121,8 @@ export const holds = (file: Digest | undefined, { rows, digest }: Digest): boole
   file?.rows === rows && file.digest === digest
 
 /**
- * Each scan of a table stages so many rows. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table
- * more than three times.
+ * The most rows that one scan of a table stages. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table more
+ * than three times.
  */
 const STAGED_ROWS_MAX = 100_000
 
@@ -161,19 +161,19 @@ const write = async (
       await sql.run(copyPartition(table, index, join(directory, path)))
     }
   } finally {
-    // A table that cannot be dropped is replaced by the next one, and ends with the connection.
+    // A temporary table that cannot be dropped is replaced by the next one, or ends with the connection.
     await sql.run(`DROP TABLE temp.${STAGED_TABLE}`).catch(() => undefined)
   }
   const paths = changed.map(({ path }) => join(directory, path))
   const digests = await digestsOf(sql, table, paths).catch((cause: unknown) => {
-    // This error must not count as damage of the work database, which would be set aside.
+    // This error must not count as damage of the work database: the database would be set aside.
     throw new WarehouseUnusableError(`the written files cannot be read: ${firstLine(cause)}`, { cause })
   })
   const written: PublishedFile[] = []
   for (const partition of changed) {
     const path = join(directory, partition.path)
     const file = digests.get(path)
-    // Every written file was read as a reader does. It must hold exactly the rows of the work database.
+    // Every written file was read as a reader would read it, and must hold exactly the rows of the work database.
     if (!holds(file, partition))
       throw new WarehouseUnusableError(
         `${path} differs from what was written to it (${file?.rows} of ${partition.rows} rows)`,

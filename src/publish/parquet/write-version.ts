@@ -25,14 +25,14 @@ interface VersionWriting extends Omit<TableWriting, 'sql'> {
 export const writeVersion = async (writing: VersionWriting): Promise<Manifest> => {
   const { database, clock, number, signal } = writing
   try {
-    // No transaction: in one, DuckDB keeps the space of every staged table until its end. We hold the only connection.
+    // Without a transaction, because DuckDB keeps the space of every staged table until a transaction ends. We hold the only connection.
     return await database.exclusively((sql) =>
       database.interruptibly(signal, async () =>
         manifestOf(sql, await writeTables({ ...writing, sql }), number, clock),
       ),
     )
   } catch (error) {
-    // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
+    // After a signal, errors of interrupted statements do not count. Damage counts, because the file must be set aside.
     if (!(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
     throw error
   }
@@ -56,8 +56,8 @@ const writeTables = async (
 }
 
 /**
- * Whether a table that the view reads has other rows than in the base, or the base lacks the view as it is now. A base of a bucket lacks the
- * files that the bucket has lost.
+ * Whether a table that the view reads has other rows than in the base, or the base lacks the view in its present form. A base of a bucket
+ * does not list files that the bucket has lost.
  */
 const hasChanged = (
   view: PublishedTable,
@@ -120,9 +120,9 @@ export const manifestOf = async (
 }
 
 interface ChangedFilesWriting extends Omit<VersionWriting, 'base'> {
-  /** The manifest of the version before, with keys as paths; null for the first version. Its number is below the new one. */
+  /** The manifest of the previous version, with keys as paths; null for the first version. Its number is below the new number. */
   readonly base: Manifest | null
-  /** The run that writes the files. Their keys hold it, so no two runs ever write the same key. */
+  /** The run that writes the files. Keys contain its id, so no two runs ever write the same key. */
   readonly runId: string
 }
 

@@ -2,7 +2,7 @@
 import { type Instant, instantToMs } from '../../model/instant.js'
 
 export interface ReportSettings {
-  /** Of the page and its tab, such as the name of the organization. */
+  /** The title of the page and its tab, such as the name of the organization. */
   readonly title: string
   /** IANA name. */
   readonly time_zone: string
@@ -51,7 +51,7 @@ export const createFormats = ({
   return {
     timeZone,
     count: number(),
-    /** One digit after the point where it says something. */
+    /** With one digit after the point if the number is small. */
     rough: orUnknown((value: number) => (Math.abs(value) < 100 ? rough : roundest).format(value)),
     rate: number({ style: 'percent', maximumFractionDigits: 0 }),
     fineRate: number({ style: 'percent', maximumFractionDigits: 1 }),
@@ -59,7 +59,7 @@ export const createFormats = ({
     instant: orUnknown((value: Instant) => instants.format(instantToMs(value))),
     date: orUnknown((value: Instant) => dates.format(instantToMs(value))),
     day: orUnknown((value: Day) => days.format(msOf(value))),
-    /** Without its year if it is close to `other`. */
+    /** The day, without its year if it is close to `other`. */
     dayNear: (day: Day, other: Day): string =>
       (Math.abs(msOf(day) - msOf(other)) < YEAR_IS_CLEAR_MS ? shortDays : days).format(msOf(day)),
     shortDay: orUnknown((value: Day) => shortDays.format(msOf(value))),

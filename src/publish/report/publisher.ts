@@ -1,4 +1,7 @@
-/** Publishes the report, after the states that it shows. A report that cannot be written fails the run as a state would; the states are published. */
+/**
+ * Publishes the report after the states that it shows. A report that cannot be written fails the run, as a failed state does; the states
+ * remain published.
+ */
 import { throwIfAborted } from '../../base/signals.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'

@@ -1,4 +1,4 @@
-/** Reads the rows of every query from one state. It creates only what is temporary, so the database may be read-only. */
+/** Reads the rows of every query from one state. It creates only temporary views and tables, so the database may be read-only. */
 import { group } from 'd3-array'
 import { z } from 'zod'
 import type { Sql } from '../../warehouse/connection/database.js'
@@ -33,12 +33,12 @@ const readQueries = async (sql: Sql) => {
   const read = <Shape extends z.ZodRawShape>({ row, ...query }: RowsQuery<Shape>) =>
     rowsOf(
       row,
-      // Also in a file of an older version, which has no numbers of runs.
+      // A file of an older version has no numbers of runs, so they are computed.
       `SELECT ${cellsOf(row)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
     )
   await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
   const surveys = await read(survey.surveys)
-  /** Only the rows of surveys with a section, and of these only what `condition` keeps. */
+  /** Only rows of surveys with a section that fit `condition`. */
   const readShown = <Shape extends z.ZodRawShape>({ row, ...query }: RowsQuery<Shape>, condition = '') =>
     rowsOf(
       row,

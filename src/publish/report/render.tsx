@@ -1,5 +1,5 @@
 /**
- * The report as one HTML file. Its content security policy allows the inline style and script by their hashes, and nothing else, so no
+ * The report as one HTML file. The content security policy allows the inline style and script by their hashes, and nothing else. So no
  * request can leave the page, whatever a title contains.
  */
 import { createHash } from 'node:crypto'
@@ -18,8 +18,8 @@ export const REPORT_START =
   '<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="fieldwork-sync report">'
 
 /**
- * Sections are written until the report has this size, those of surveys that need action first. A report of a year and of 1,200 surveys in
- * the field then stays below 3 MB.
+ * Sections are written until the report has this size, first for surveys that need action. So a report of a year and of 1,200 surveys in
+ * the field stays below 3 MB.
  */
 const SECTIONS_BYTES_MAX = 1_750_000
 const SECTION_BYTES_MAX = SECTIONS_BYTES_MAX / 5
@@ -72,7 +72,7 @@ const sectionsOf = (page: ReportPage): ReadonlyMap<string, string> => {
     if (survey === undefined) continue
     const section = renderToString(<Survey survey={survey} page={page} />)
     const size = Buffer.byteLength(section)
-    // One long section leaves room for those of others.
+    // A section that is too long is left out, to leave room for other sections.
     if (size > SECTION_BYTES_MAX) continue
     bytes += size
     if (bytes > SECTIONS_BYTES_MAX) break

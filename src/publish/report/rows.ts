@@ -1,4 +1,4 @@
-/** The types of columns, and what the rows of several queries have in common. */
+/** The types of columns, and the columns that rows of several queries share. */
 import { z } from 'zod'
 import { bigintCell, doubleCell, timestamptzCell, varcharCell } from '../../warehouse/connection/cells.js'
 import { TEXT_UNITS_MAX } from './shown-rows.js'
@@ -10,9 +10,9 @@ export const text = varcharCell.max(TEXT_UNITS_MAX)
 export const at = timestamptzCell
 /** `2026-03-01`. `read` casts these columns to text. */
 export const day = z.iso.date()
-/** More digits than these say nothing to a reader, and a page has no room for 300 of them. */
+/** A larger number says nothing to a reader, and a page has no room for 300 digits. */
 const number = doubleCell.min(-NUMBER_MAX).max(NUMBER_MAX)
-/** Null: unknown. */
+/** Types of values that may be unknown, which is null. */
 export const maybe = {
   count: count.nullable(),
   text: text.nullable(),
@@ -25,14 +25,14 @@ export const ofSurvey = { account: text, survey_id: count }
 export const titled = { ...ofSurvey, title: text }
 export const sampleSource = { sample_source_id: count, name: text, country_code: text }
 export const progress = { interviews_count: maybe.count, sample_size: maybe.count }
-/** Of the last days, and before. */
+/** The rates of the last days, and of the days before. */
 export const movedRates = {
   recent_incidence_rate: maybe.number,
   earlier_incidence_rate: maybe.number,
   recent_drop_out_rate: maybe.number,
   earlier_drop_out_rate: maybe.number,
 }
-/** Of a survey, or of the source that is named. */
+/** A change of a survey, or of the named source. */
 export const change = {
   sample_source_id: maybe.count,
   name: maybe.text,

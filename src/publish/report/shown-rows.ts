@@ -1,6 +1,7 @@
 /**
- * Rows as the page can show them. The tables accept more than a page can show: numbers beyond 2^53 or without an end, days after the year
- * 9999, texts of megabytes. Such a cell never costs the report. It becomes unknown or is cut, and the page says so at its survey.
+ * Makes rows that the page can show. The tables accept more than a page can show: numbers beyond 2^53 or infinite, days after the year
+ * 9999, texts of megabytes. Such a cell never makes the report fail: it becomes unknown or is cut, and the page says so in the section of
+ * the survey.
  */
 import { flatRollup } from 'd3-array'
 import { z } from 'zod'
@@ -12,7 +13,7 @@ const anyRow = z.record(z.string(), z.unknown())
 
 const ofSurvey = z.object({ account: z.string(), survey_id: z.int() })
 
-/** Fields that the page shows not, or not whole. `survey_id` is null for numbers of all surveys. */
+/** Fields that the page does not show, or shows cut. `survey_id` is null for numbers of all surveys. */
 export interface Unshown {
   readonly account: string | null
   readonly survey_id: number | null
@@ -22,7 +23,10 @@ export interface Unshown {
 export const createShownRows = () => {
   const unshown: Unshown[] = []
   return {
-    /** The rows that fit `schema`, after unfit cells became null or were cut. A row that needs a cell that cannot be shown is left out. */
+    /**
+     * The rows that fit `schema`, after unfit cells became null or were cut. A row is left out if one of its required cells cannot be
+     * shown.
+     */
     shown: <Shape extends z.ZodRawShape>(
       schema: z.ZodObject<Shape>,
       rows: readonly unknown[],
@@ -47,7 +51,7 @@ export const createShownRows = () => {
   }
 }
 
-/** A long text without its end; null for anything else. No half of a surrogate pair stays. */
+/** A long text without its end; null for anything else. A surrogate pair is never cut in half. */
 const shortened = (cell: unknown): string | null =>
   typeof cell === 'string' && cell.length > TEXT_UNITS_MAX
     ? `${cell.slice(0, TEXT_UNITS_MAX - 1).replace(/[\ud800-\udbff]$/, '')}…`

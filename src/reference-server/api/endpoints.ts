@@ -1,5 +1,5 @@
 /**
- * The three endpoints of the API document: parameters and answers in the document's words, and how each finds its answer. Each
+ * The three endpoints of the API document: parameters and answers in the document's words, and how each endpoint finds its answer. Each
  * parameter is declared once: it parses the text of a request, and the OpenAPI document shows what it accepts.
  */
 import { z } from 'zod'
@@ -155,7 +155,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   }),
 ]
 
-/** Another account's survey and an unknown one get the same answer, so that nobody can probe for ids. */
+/** A survey of another account gets the same answer as an unknown survey, so that nobody can probe for ids. */
 const findSurvey = ({ organization, at, surveyId: text }: ApiRequest): number => {
   const id = surveyId.safeParse(text).data
   const index = id === undefined ? null : organization.findSurvey(at, id)

@@ -16,13 +16,13 @@ export interface ApiRequest {
   readonly organization: Organization
   /** The world's time on arrival. The whole answer describes this moment. */
   readonly at: Micros
-  /** `SURVEY_ID` as it stands in the path; empty for the survey list. */
+  /** `SURVEY_ID` as in the path; empty for the survey list. */
   readonly surveyId: string
   readonly query: URLSearchParams
   readonly pageSize: number
 }
 
-/** What endpoints and control routes declare alike, for the OpenAPI document. */
+/** The declarations that endpoints and control routes share, for the OpenAPI document. */
 export interface Operation {
   /** Below `/api/v1` or `/_reference`, with the placeholder `{SURVEY_ID}`. */
   readonly path: string
@@ -36,10 +36,10 @@ export interface Operation {
   readonly refusals?: Readonly<Record<number, string>>
 }
 
-/** All are GET. */
+/** An endpoint of the API. All endpoints are GET. */
 export interface Endpoint extends Operation {
   readonly query: z.ZodObject
-  /** A query to try, as it would be typed. */
+  /** A query to try, as a person would type it. */
   readonly exampleQuery: string
   /** The body of the answer. Throws a `Refusal`. */
   answerTo(request: ApiRequest): unknown
@@ -62,7 +62,7 @@ export const declareEndpoint = <Query extends z.ZodObject, Answer extends z.ZodT
 
 /**
  * The values of `query`, parsed by `declared`. A name that ends in `[]` may be given several times; names that are not declared are
- * ignored. An invalid value is refused with 400, so that a client never gets the answer to another request than it meant.
+ * ignored. An invalid value is refused with 400, so that a client never gets the answer to a request that it did not mean.
  */
 export const readQuery = <Query extends z.ZodObject>(
   declared: Query,

@@ -1,7 +1,7 @@
 /**
- * The request cap of an account (API document, "Limits"). The document does not say how requests are counted, and services differ:
- * a client has to work with each of these windows. A request that is answered 429 takes no room, so a client that waits long
- * enough always gets through.
+ * The request cap of an account (API document, "Limits"). The document does not say how requests are counted, and services differ, so a
+ * client has to work with each of these windows. A request that is answered 429 does not count, so a client that waits long enough is
+ * always accepted.
  */
 import type { ReferenceServerSettings } from '../options.js'
 import { formatHttpDate, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
@@ -14,8 +14,8 @@ export type CapSettings = Pick<
 >
 
 /**
- * Takes one request that arrives at `nowMs`, on a clock that never goes back. Returns 0 when it is accepted; otherwise the
- * milliseconds after which one will be, if no other comes before it.
+ * Takes one request that arrives at `nowMs`, on a clock that never goes back. Returns 0 if the request is accepted; otherwise the
+ * milliseconds after which a request will be accepted, if no other comes before it.
  */
 export type Admit = (nowMs: number) => number
 
@@ -25,13 +25,13 @@ export const createAccountCap = (settings: CapSettings, startMs: number): Admit 
   if (rateWindow === 'none') return () => 0
   const alone = WINDOWS[rateWindow](rateLimit)
   const admit = foreignLoad === 0 ? alone : withForeignLoad(alone, foreignLoad, rateLimit, ratePhase)
-  // The clock of a window reads 0 where a fixed one begins.
+  // A fixed window begins at 0 of this clock.
   return (nowMs) => admit(nowMs - startMs + ratePhase)
 }
 
 /**
- * The headers of an answer 429 that ask for a wait of `waitMs`, which the API document leaves open ("Errors"). Both forms of
- * `Retry-After` (RFC 9110, section 10.2.3) have whole seconds, rounded up, so that waiting suffices. `at` is the world's time in
+ * The headers of an answer 429 that ask for a wait of `waitMs`, which the API document leaves open ("Errors"). Both forms of `Retry-After`
+ * (RFC 9110, section 10.2.3) have whole seconds, rounded up, so that a client that waits this long is accepted. `at` is the world's time in
  * the answer's `Date`. The wait is real time, however fast the world's clock goes.
  */
 export const retryAfterHeaders = (
@@ -45,7 +45,7 @@ export const retryAfterHeaders = (
   return { 'retry-after': formatHttpDate(until) }
 }
 
-/** Any span of the window's length holds at most the cap. A ring keeps the moments of the last accepted requests. */
+/** Accepts at most the cap in any span of the window's length. A ring keeps the moments of the last accepted requests. */
 const slidingLog = ({ requests, perMs }: RateLimit): Admit => {
   const accepted = new Float64Array(requests).fill(Number.NEGATIVE_INFINITY)
   let oldest = 0
@@ -58,14 +58,14 @@ const slidingLog = ({ requests, perMs }: RateLimit): Admit => {
   }
 }
 
-/** Counts by spans of time. A request of the span before counts `weightBefore` at the span's beginning, later less. */
+/** Counts by spans of time. A request of the previous span counts `weightBefore` at the beginning of the current span, and less later. */
 const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): Admit => {
   let current = 0
   let accepted = 0
   let acceptedBefore = 0
   /**
-   * When the span that ends at `endMs` has room for one more, beside `now` of its own and `before` of the one before. A moment and not a
-   * wait, so that no sum of fractions makes it inexact.
+   * When the span that ends at `endMs` has room for one more request, beside `now` requests of its own and `before` requests of the
+   * previous span. The result is a moment and not a wait, so that no sum of fractions makes it inexact.
    */
   const opensIn = (endMs: number, now: number, before: number): number => {
     const room = requests - 1 - now
@@ -91,9 +91,9 @@ const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): Admi
 /**
  * `fixed`: the count begins anew with each span, so a stretch across a border may hold nearly twice the cap.
  *
- * `sliding-counter`, the window of many proxies: requests of the span before count by the part of it that a sliding window would
+ * `sliding-counter`, the window of many proxies: requests of the previous span count by the part of that span that a sliding window would
  * still cover, as if they were spread evenly. A client that keeps to the cap in every window may be refused, because a burst at the
- * beginning of a span counts in full where the next one begins.
+ * beginning of a span counts in full at the beginning of the next span.
  */
 const WINDOWS = {
   sliding: slidingLog,
@@ -105,9 +105,9 @@ const WINDOWS = {
 const WINDOWS_LOOKED_BACK = 2
 
 /**
- * A window with `load` requests per window of somebody else who uses the same account. They arrive evenly, on whole milliseconds,
- * so that each comes exactly a window after the one whose room it takes; one that finds no room is lost. They are counted when one
- * of our requests arrives: nobody needs them sooner.
+ * A window with `load` requests per window of somebody else who uses the same account. The foreign requests arrive evenly, on whole
+ * milliseconds, so that each comes exactly a window after the request whose room it takes. A foreign request without room is lost. They are
+ * counted only when one of our requests arrives, because nobody needs the count sooner.
  */
 const withForeignLoad = (admit: Admit, load: number, { perMs }: RateLimit, startMs: number): Admit => {
   let next = 0

@@ -20,11 +20,11 @@ interface Member {
   readonly admit: Admit
 }
 
-/** What all routes of a server share, those of the API and those under `/_reference`. */
+/** The state that all routes of a server share, the API's and the ones under `/_reference`. */
 export interface ServerContext {
   readonly settings: ReferenceServerSettings
   readonly organizations: readonly Organization[]
-  /** The same, each with its cap. */
+  /** The organizations, each with its cap. */
   readonly members: readonly Member[]
   readonly clock: ReturnType<typeof createWorldClock>
   readonly log: ReturnType<typeof createRequestLog>
@@ -100,7 +100,10 @@ const memberOf = (members: readonly Member[], headers: IncomingHttpHeaders): Mem
       headers['authorization-token'] === identity.token,
   ) ?? null
 
-/** Counts a request against the cap of `member`, or throws its refusal. It arrived at `nowMs` of real time, `at` of the world's. */
+/**
+ * Counts a request against the cap of `member`, or throws its refusal. The request arrived at `nowMs` of real time, at `at` of the world's
+ * time.
+ */
 const admit = (
   member: Member | null,
   nowMs: number,

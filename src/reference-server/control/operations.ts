@@ -52,7 +52,7 @@ const countedFaults = z
 
 export interface ControlOperation extends Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete'
-  /** The body of an answer 200. Throws a `Refusal`. Absent where the answer is more than a body. */
+  /** The body of an answer 200. Throws a `Refusal`. Absent if the route sends its answer itself. */
   readonly answerTo?: (context: ServerContext, request: FastifyRequest) => unknown
 }
 
@@ -160,7 +160,7 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
   }),
 ]
 
-/** Serves them. */
+/** Serves the control routes. */
 export const controlRoutes =
   (context: ServerContext): FastifyPluginCallback =>
   (app, _options, done) => {
@@ -184,7 +184,7 @@ export const controlRoutes =
     done()
   }
 
-/** The body of `request`. Refuses one that is no JSON with `hint`, which says what to send. */
+/** The body of `request`. Refuses a body that is not JSON. `hint` says what to send. */
 const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
   try {
     return JSON.parse(typeof body === 'string' ? body : '')

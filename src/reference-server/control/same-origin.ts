@@ -1,6 +1,6 @@
 /**
- * Keeps web pages away from the routes under `/_reference`, which need no credentials. A page of another site sends its own `Origin`.
- * A name that its owner points at this machine (DNS rebinding) makes the browser send that name as `Host`.
+ * Keeps web pages away from the routes under `/_reference`, which need no credentials. A page of another site sends its own `Origin`. If
+ * the owner of a host name points the name at this machine (DNS rebinding), the browser sends this name as `Host`.
  */
 import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'

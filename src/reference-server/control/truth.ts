@@ -1,4 +1,4 @@
-/** Everything that a world shows at a moment, and what changes between two moments: the schemas, and how both are derived. */
+/** Everything that a world shows at a moment, and the changes between two moments: the schemas, and how both are derived. */
 import { z } from 'zod'
 import {
   type DeepReadonly,
@@ -98,8 +98,8 @@ const truthOf = (organization: Organization, at: Micros, index: number) => {
 }
 
 /**
- * The changes after `from` up to and including `to`, past or future, in the order of time: exactly those that are visible
- * at `to` and not at `from`. Interviews are not among them.
+ * The changes after `from` up to and including `to`, past or future, in the order of time: exactly those that are visible at `to` and not
+ * at `from`. Interviews do not count as changes.
  */
 export const changesBetween = (
   organizations: readonly Organization[],

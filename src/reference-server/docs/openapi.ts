@@ -1,6 +1,6 @@
 /**
- * Makes the OpenAPI document of this server (3.1) from the declarations that parse requests and type answers. It also has the settings of
- * this server, and examples from its world.
+ * Makes the OpenAPI document of this server (3.1) from the declarations that parse requests and type answers. The document also has the
+ * settings of this server, and examples from its world.
  */
 import { z } from 'zod'
 import { packageVersion } from '../../base/version.js'
@@ -23,7 +23,7 @@ interface ServerState {
 const API_TAG = 'API'
 const CONTROL_TAG = 'Reference server'
 
-/** What this server chose where the API document leaves it open. Where clients could break on a choice, it is an option. */
+/** The choices of this server where the API document leaves something open. A choice on which clients could break is an option. */
 export const CHOICES: Readonly<Record<string, readonly string[]>> = {
   Errors: [
     'Every error has the body `{"error": "<one sentence>"}`.',
@@ -227,12 +227,10 @@ const queryParameters = ({ properties = {}, required = [] }: JsonSchema) =>
 
 type Example = ReturnType<typeof exampleOf>
 
-/**
- * A request to copy, and what this world answers to it, with only the first record of each list; undefined where the world has no survey.
- */
+/** A request to copy, and the answer of this world with only the first record of each list; undefined if the world has no survey. */
 const exampleOf = (endpoint: Endpoint, { organization, at, settings }: ServerState, origin: string) => {
   const { id, token } = organization.identity
-  // A survey in the field, else the latest.
+  // A survey in the field, or without one the latest survey.
   const survey = [['fieldwork'] as const, []]
     .flatMap((statuses) => organization.listSurveys(at, { statuses }, 0, 1).rows)
     .at(0)
@@ -267,7 +265,7 @@ type JsonSchema = z.core.JSONSchema.BaseSchema
 
 type DocumentSchemas = ReturnType<typeof documentSchemas>
 
-/** The schemas of everything that endpoints and control routes declare, as it is sent. Answers are first, as people read them. */
+/** The schemas of everything that endpoints and control routes declare. Answers come first, because people read them first. */
 const documentSchemas = () => {
   const declarations: readonly Operation[] = [...endpoints.ENDPOINTS, ...control.CONTROL_OPERATIONS]
   const declared = declarations.flatMap(({ query, body, answer }) => [answer, query ?? [], body ?? []].flat())
@@ -275,7 +273,7 @@ const documentSchemas = () => {
   const schema = z.toJSONSchema(all, {
     io: 'input',
     override: ({ zodSchema, jsonSchema }) => {
-      // zod leaves out examples for input, because it expects them to be of the output.
+      // zod leaves out the examples of input schemas, because it expects examples of outputs.
       const examples = z.globalRegistry.get(zodSchema)?.examples
       if (Array.isArray(examples)) jsonSchema.examples = examples
       // The largest number of JavaScript is no rule of the API.
@@ -285,9 +283,9 @@ const documentSchemas = () => {
   const inDocument = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')
   const { $defs: named = {}, prefixItems = [] }: JsonSchema = JSON.parse(inDocument)
   return {
-    /** Those with an id, for `components`. */
+    /** The schemas with an id, for `components`. */
     named,
-    /** A reference where it has an id. */
+    /** The schema in the document; a reference if it has an id. */
     of: (wanted: z.ZodType): JsonSchema => {
       const item = prefixItems[all.def.items.indexOf(wanted)]
       return typeof item === 'object' ? item : {}

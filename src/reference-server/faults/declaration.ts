@@ -1,6 +1,6 @@
 /**
- * Declares what a fault may be, and which paths it matches. The only error of each kind of value says what to give; `read-faults.ts` writes
- * the name of the field and the wrong value before it.
+ * Declares what a fault may be, and which paths it matches. Each kind of value has one error, which says what to give. `read-faults.ts`
+ * writes the name of the field and the wrong value before it.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ const DELAY_MS_MAX = 600_000
 const TRUNCATE_BYTES_MAX = 1_000_000_000
 const TEXT_CHARACTERS_MAX = 200
 
-/** These describe the bytes that follow, so the server writes them. `truncate` cuts a body short. */
+/** Headers that describe the bytes of the body, so only the server writes them. `truncate` cuts a body short. */
 const OWN_HEADERS = ['content-length', 'transfer-encoding', 'connection']
 
 const give = (what: string) => ({ error: `give ${what}` })
@@ -88,7 +88,7 @@ const BODILESS_STATUSES: readonly (number | undefined)[] = [204, 205, 304]
 
 const ACTIONS = ['status', 'delay_ms', 'reset', 'hang', 'truncate', 'patch', 'forget'] as const
 
-/** The keys that belong to only one of them. */
+/** Keys that need another key beside them. */
 const COMPANIONS = { headers: 'status', body: 'status', at: 'patch' } as const
 
 /** Keys of a fault, of its match and of its action. */

@@ -1,6 +1,6 @@
 /**
- * The faults of a running server: which of them act on a request, how often they did, and what they make of its answer. A survey
- * is forgotten before the request is answered, and comes back when the list is replaced.
+ * The faults of a running server: which faults act on a request, how often they acted, and how they change the answer. A survey is
+ * forgotten before the request is answered, and comes back when the list is replaced.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, render, send } from '../answer.js'
@@ -30,7 +30,7 @@ interface ActingFault extends Pick<Fault, 'action'> {
 
 /** A fault as it was declared, completed by the defaults, with how often it matched and acted. */
 interface CountedFault extends Fault {
-  /** Includes requests on which it did not act, because of `after`, `times` or chance. */
+  /** The number of matching requests, also of those on which the fault did not act because of `after`, `times` or chance. */
   matched: number
   acted: number
 }
@@ -52,9 +52,9 @@ export const createFaults = ({ seed, organizations, latest }: FaultyWorld) => {
       return faults
     },
     /**
-     * The faults that act on `request`, in the order of the list. A survey that one of them forgets is gone when this returns.
-     * Chance is drawn from a stream for each fault and each of its matching requests, so the same requests meet the same faults,
-     * whatever else is in the list.
+     * The faults that act on `request`, in the order of the list. A survey that one of the faults forgets is gone when this returns. Chance
+     * is drawn from a stream for each fault and each of its matching requests, so the same requests meet the same faults, whatever else is
+     * in the list.
      */
     actingOn: (request: ServedRequest): readonly ActingFault[] =>
       faults.flatMap((fault, index) => {
@@ -76,7 +76,7 @@ export const createFaults = ({ seed, organizations, latest }: FaultyWorld) => {
 const matches = ({ match: { path, page } }: Fault, request: ServedRequest): boolean =>
   (path === undefined || matchesPath(path, request.path)) && (page === undefined || page === pageOf(request))
 
-/** The requested page; null where there are no pages, or where the parameter is ambiguous or invalid. */
+/** The requested page; null if there are no pages, or if the parameter is ambiguous or invalid. */
 const pageOf = ({ paged, query }: ServedRequest): number | null => {
   if (!paged) return null
   const [text = '1', ...others] = query.getAll('page')
@@ -86,14 +86,15 @@ const pageOf = ({ paged, query }: ServedRequest): number | null => {
 interface Outcome {
   readonly answer: Answer
   readonly delayMs: number
-  /** Resets the connection, sends nothing, or sends so many bytes of the body and then ends it. */
+  /** How the sending breaks off: the connection is reset, nothing is sent, or the connection ends after some bytes of the body. */
   readonly breaking: Fault['action'] | undefined
-  /** Null where none is sent. */
+  /** Null if no status is sent. */
   readonly status: number | null
 }
 
 /**
- * Statuses and patches change the answer in their order, and delays add up. The first of hang, reset and truncate decides how it is sent.
+ * Statuses and patches change the answer in their order, and delays add up. The first of hang, reset and truncate decides how the answer is
+ * sent.
  */
 export const outcomeOf = (unchanged: Answer, faults: readonly ActingFault[]): Outcome => {
   const actions = faults.map(({ action }) => action)
@@ -114,7 +115,7 @@ const shape = (
   return { ...answer, body: patchBelow(toJson(answer.body), steps, patch) }
 }
 
-/** A text is sent as it is, as HTML where it begins with `<`. */
+/** The answer parts of a declared body. A text is sent unchanged, and as HTML if it begins with `<`. */
 const answerPartsOf = (
   body: Json | undefined,
   headers: Answer['headers'],
@@ -132,7 +133,7 @@ const isObject = (value: Json): value is Exclude<Json & object, Json[]> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * JSON merge patch (RFC 7396): `target` with the members of `patch` merged in; null removes one. A `patch` that is no
+ * JSON merge patch (RFC 7396): `target` with the members of `patch` merged in. A member null removes the member. A `patch` that is no
  * object replaces `target`.
  */
 const mergePatch = (target: Json, patch: Json): Json => {

@@ -21,12 +21,12 @@ export class FaultsError extends ExpectedError {
   }
 }
 
-/** Enough aliases for every fault, but not for a file that multiplies itself by them. */
+/** Enough aliases for every fault, but not for a file that multiplies its size by aliases. */
 const ALIASES_MAX = 10_000
 const LINES_MAX = 50
 const QUOTED_CHARACTERS_MAX = 100
 
-/** The value that the file holds. Throws a `FaultsError` that names it, or the reason of the signal. */
+/** The value that the file holds. Throws a `FaultsError` that names the file, or the reason of the signal. */
 export const readFaultsFile = async (path: string, signal: AbortSignal): Promise<unknown> => {
   const lines = new LineCounter()
   const document = parseDocument(await readText(path, signal), {
@@ -85,7 +85,7 @@ const allLines = (issues: readonly z.core.$ZodIssue[], declaration: unknown): st
 
 type Path = readonly PropertyKey[]
 
-/** The places that are not reported as missing: the object with the misspelt keys, and the keys that were meant. */
+/** The paths that are not reported as missing: the object with the misspelt keys, and the correct keys in it. */
 const meantBy = ({ path, keys }: z.core.$ZodIssueUnrecognizedKeys): readonly string[] => [
   pathText(path),
   ...keys.flatMap((key) => {

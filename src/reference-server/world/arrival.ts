@@ -40,7 +40,7 @@ const WEEKEND_PACE = [
   0.4, 0.2, 0.08, 0.04, 0.03, 0.05, 0.12, 0.3, 0.7, 1.2, 1.6, 1.7, 1.4, 1.3, 1.5, 1.5, 1.4, 1.4, 1.4, 1.5,
   1.6, 1.5, 1.1, 0.7,
 ]
-/** 1970-01-01 was a Thursday: days since then, plus so many, are 0 on a Saturday modulo 7. */
+/** 1970-01-01 was a Thursday: the days since then plus this number are 0 modulo 7 on a Saturday. */
 const DAYS_SINCE_SATURDAY = 5
 
 /**
@@ -63,15 +63,17 @@ export const openTime = (windows: readonly FieldWindow[], createdAt: Micros, utc
       to = hourEnd(from, window)
       weight += (to - from) * paceAt(from + offset)
     }
-  // Where the last moment was. The open hours are walked through again: a list of them would have hundreds of objects for each source.
+  // The position of the last moment. The open hours are walked through again, because a list of them would have hundreds of objects for
+  // each source.
   let windowIndex = 0
   let from = open[0]?.from ?? 0
   let before = 0
   return {
     weight,
     /**
-     * The moment, on a whole second, before which `along` of the weight lies, and when an interview that begins then is settled. `along`
-     * never gets smaller, because a search for each moment took a tenth of the time of a survey.
+     * The moment, on a whole second, before which `along` of the weight lies, and the time after which an interview that begins at this
+     * moment no longer changes. `along` never gets smaller from call to call: a search for each moment took a tenth of the time of a
+     * survey.
      */
     momentAt: (along: number) => {
       for (let window = open[windowIndex]; window !== undefined; window = open[windowIndex]) {

@@ -1,6 +1,6 @@
 /**
- * The ids of the world, integers without a limit by the API document: some accounts have small ones, the first account's surveys cross
- * 2^31, and others are far beyond. The place of a record follows from its id, so a look-up needs no index.
+ * The ids of the world, integers without a limit by the API document: some accounts have small ids, the ids of the first account's surveys
+ * cross 2^31, and others are far beyond. The index of a record follows from its id, so a look-up needs no table.
  */
 import { PURPOSES, Random } from './random.js'
 import type { WorldPlan } from './timeline.js'
@@ -19,7 +19,7 @@ const SOURCES_MAX = 64
 const SURVEY_ID_STEP = 7
 const ACCOUNT_ID_SPAN = 2 ** 36
 
-/** The account at place `account`, from 0: `default`, then `account-2`, `account-3`… */
+/** The account with index `account`, from 0: `default`, then `account-2`, `account-3`… */
 export const accountIdentity = (seed: number, account: number): AccountIdentity => {
   const random = new Random({ seed, account }, 0, PURPOSES.account)
   const far = account % 3 === 2 ? 2 ** 33 : 0
@@ -37,7 +37,7 @@ export const surveyId = (plan: WorldPlan, index: number): number => {
   return firstSurveyId(plan) + index * SURVEY_ID_STEP + random.below(SURVEY_ID_STEP)
 }
 
-/** The place of the survey with this id; null if there is none at any time. */
+/** The index of the survey with this id; null if there is none at any time. */
 export const surveyIndexOf = (plan: WorldPlan, id: number): number | null => {
   const index = Math.floor((id - firstSurveyId(plan)) / SURVEY_ID_STEP)
   return index >= 0 && surveyId(plan, index) === id ? index : null

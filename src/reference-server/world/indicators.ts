@@ -13,7 +13,7 @@ export interface ProgressFilter {
   readonly started_before?: Micros | undefined
 }
 
-/** How a rate over zero interviews is shown. JSON leaves out what is undefined. */
+/** How a rate over zero interviews is shown. JSON leaves out undefined values. */
 const EMPTY_RATE_VALUES = { null: null, zero: 0, omit: undefined } as const
 
 /** The indicators at `at` of these sources' interviews, against a target of `sampleSize` complete ones. */

@@ -246,15 +246,15 @@ const createQuota = (
   }
 }
 
-// Late corrections: some complete surveys have a few complete interviews rejected afterwards. Nothing shows it but the counts of the survey
-// and of the source, which stay equal to each other.
+// Late corrections: some complete surveys have a few complete interviews rejected afterwards. Only the counts of the survey and of the
+// source show this, and they stay equal to each other.
 
-/** `at`, the complete interview of the source that lies `along` (0 to 1) its complete ones is rejected. */
+/** At `at`, a complete interview of the source is rejected: the one at `along` (0 to 1) in the order of its complete interviews. */
 interface LateCorrection {
   readonly slot: number
   readonly at: Micros
   readonly along: number
-  /** It no longer counts at all, or shows as failed_quality_check. */
+  /** Whether the interview no longer counts at all. Otherwise it becomes failed_quality_check. */
   readonly isIgnored: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
  * The world of one account at any time. Answers are a pure function of the plan and the time; the only state is the surveys that faults
- * made it forget. Everything else that it keeps is a memo.
+ * have removed. Everything else in memory is a memo.
  */
 import type { EmptyRates, Touch } from '../option-texts.js'
 import {
@@ -20,7 +20,7 @@ import { type Change, creationOf, statusOf, surveysAtMost, type WorldPlan } from
 
 /** Filters of the survey list (API document, "List surveys"). */
 export interface SurveyFilter {
-  /** Keeps surveys with one of these; all where there is none. */
+  /** Keeps surveys with one of these statuses; all surveys if there is none. */
   readonly statuses?: readonly SurveyStatus[]
   /** Keeps surveys modified at or after this moment. */
   readonly updatedSince?: Micros | undefined
@@ -39,7 +39,7 @@ export class Organization {
   readonly #plan: WorldPlan
   readonly #emptyRates: EmptyRates
   readonly #changes: ChangeTable
-  /** Places of surveys that a fault made vanish. */
+  /** Indexes of surveys that a fault made vanish. */
   readonly #forgotten = new Set<number>()
   readonly #fields = new Map<number, readonly FieldSource[]>()
 
@@ -76,7 +76,7 @@ export class Organization {
     return places
   }
 
-  /** The place of the survey with this id; null where the account has none at `at`. */
+  /** The index of the survey with this id; null if the account has no such survey at `at`. */
   findSurvey(at: Micros, id: number): number | null {
     const index = surveyIndexOf(this.#plan, id)
     if (index === null || index >= this.#changes.countAt(at)) return null
@@ -170,7 +170,10 @@ export class Organization {
 
 // What moves a survey's `updated_at` beside its own fields, by the option `touch`: interviews, or changes of its sources.
 
-/** The last touch at or before `at`; -Infinity where there is none. `past` are the survey's own changes by then. Late corrections do not touch. */
+/**
+ * The last touch at or before `at`; -Infinity if there is none. `past` are the survey's own changes up to `at`. Late corrections do not
+ * touch the survey.
+ */
 const lastTouch = (
   touch: Touch,
   past: readonly Change[],

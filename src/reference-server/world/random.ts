@@ -1,9 +1,9 @@
 /**
- * Randomness without state. Every fact of the world is drawn from its own stream, whose key is what the fact belongs to. So facts can be
- * derived in any order, and one more draw in one place changes nothing in another. The generator is sfc32; the key fills its state.
+ * Randomness without state. Every fact of the world is drawn from its own stream, whose key names the fact. So facts can be derived in any
+ * order, and one more draw for a fact changes no other fact. The generator is sfc32; the key fills its state.
  */
 
-/** What a stream is for. A new purpose gets a new number; numbers are never reused. */
+/** The purpose of a stream. A new purpose gets a new number; numbers are never reused. */
 export const PURPOSES = {
   account: 1,
   creation: 2,
@@ -25,7 +25,7 @@ type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]
 export interface WorldKey {
   /** Whole number, 0 to 2^53 - 1. */
   readonly seed: number
-  /** Place of the account, from 0; below 1,024. */
+  /** Index of the account, from 0; below 1,024. */
   readonly account: number
 }
 
@@ -38,8 +38,8 @@ export class Random {
   #d: number
 
   /**
-   * Opens the stream for one purpose of the survey at place `survey`. `detail` separates streams of the same survey and
-   * purpose: the source's slot, the number of the edit.
+   * Opens the stream for one purpose of the survey with index `survey`. `detail` separates streams of the same survey and purpose: the
+   * source's slot, the number of the edit.
    */
   constructor(key: WorldKey, survey: number, purpose: Purpose, detail = 0) {
     let a = key.seed | 0
@@ -86,7 +86,7 @@ export class Random {
     return this.fraction() < probability
   }
 
-  /** A place of `weights`, drawn by weight; weights need not sum to 1. */
+  /** An index of `weights`, drawn by weight; weights need not sum to 1. */
   weighted(weights: readonly number[]): number {
     let sum = 0
     for (const weight of weights) sum += weight

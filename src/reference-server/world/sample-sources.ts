@@ -1,7 +1,7 @@
 /**
  * The sample sources of a survey. Some are created late, during fieldwork; some are removed. A change of a target or text moves only the
  * source's own updated_at. In a survey that is draft, complete or user_demo, sources change only in the same moment as the survey, so a
- * client that reads a complete survey again only when it has changed misses nothing. The plan may lift that: then they change any time.
+ * client that reads a complete survey again only when it has changed misses nothing. The plan may allow sources to change at any time.
  */
 import { provider as providers, type SampleSourceResource, type SurveyStatus } from '../resources.js'
 import { formatIsoTime, MICROS_PER_DAY, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time.js'
@@ -23,7 +23,7 @@ export interface SampleSource {
   readonly id: number
   readonly slot: number
   readonly createdAt: Micros
-  /** From then on it is not listed and its interviews do not count. Null: it stays. */
+  /** From this moment on, the source is not listed and its interviews do not count. Null: the source stays. */
   readonly removedAt: Micros | null
   /** In the order of time, up to its removal. The first is the source's creation. */
   readonly versions: readonly SourceVersion[]
@@ -37,7 +37,7 @@ interface SourceVersion {
   readonly shown: SampleSourceResource
 }
 
-/** A few surveys have so many sources that they need a second page of fifty, or fill exactly one. */
+/** A few surveys have so many sources that they fill exactly one page of fifty, or need a second page. */
 const MANY_PROBABILITY = 0.01
 const MANY_MIN = 50
 const MANY_SPAN = 6
@@ -81,7 +81,7 @@ export const deriveSampleSources = (
     .map((at, slot) => deriveSource(plan, index, { slot, createdAt: at, grain, changes }))
 }
 
-/** `at`, or the survey's next change where the survey is quiet at `at`; null when there is none. */
+/** `at`, or the survey's next change if the survey is quiet at `at`; null if there is no next change. */
 const activeMoment = (plan: WorldPlan, changes: readonly Change[], at: Micros): Micros | null => {
   if (plan.sourceChanges === 'free') return at
   const status = changes
@@ -158,7 +158,7 @@ const drawRemoval = (
   return at === null || at <= createdAt ? null : at
 }
 
-/** `first`, the source when it is created, and what each edit makes of it. */
+/** `first`, the source at its creation, and the source after each edit. */
 const drawVersions = (
   plan: WorldPlan,
   random: Random,

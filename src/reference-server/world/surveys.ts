@@ -1,4 +1,4 @@
-/** The surveys of an account: when each of them changes, and how the API shows one after its changes. */
+/** The surveys of an account: when each survey changes, and how the API shows it after its changes. */
 import { bisector } from 'd3-array'
 import { type SurveyResource, transitionStyle } from '../resources.js'
 import { formatIsoTime, type Micros, type TimeStyle } from '../time.js'
@@ -18,15 +18,15 @@ import {
 import { drawTimeStyle, hashidOf, projectIdOf, titleOf } from './vocabulary.js'
 
 /**
- * The changes of all surveys: a memo of `deriveTimeline` that grows on demand and never changes what it holds. A list of numbers takes eight
- * bytes for each; a million lists of objects took 600 MB.
+ * The changes of all surveys: a memo of `deriveTimeline` that grows on demand, and whose entries never change. A list of numbers takes
+ * eight bytes a number; a million lists of objects took 600 MB.
  */
 export class ChangeTable {
   readonly #plan: WorldPlan
   /** Survey after survey, each in the order of time, past and future. */
   readonly #moments: Micros[] = []
   readonly #codes: ChangeCode[] = []
-  /** The place of the first change of each survey, and behind them the number of all changes. */
+  /** The index of the first change of each survey, and at the end the number of all changes. */
   readonly #firsts = [0]
 
   constructor(plan: WorldPlan) {
@@ -82,8 +82,8 @@ export class ChangeTable {
 }
 
 /**
- * One survey (API document, "Survey"): fixed facts, drawn from its own stream, and the state after its changes in the `past`, the first
- * of them its creation. `updatedAt` is the last of them or a later touch, `organizationId` the account's.
+ * One survey (API document, "Survey"): fixed facts, drawn from its own stream, and the state after its changes in the `past`, the first of
+ * them its creation. `updatedAt` is the moment of the last change or of a later touch, and `organizationId` the account's.
  */
 export const surveyResource = (
   plan: WorldPlan,
@@ -116,11 +116,14 @@ export const surveyResource = (
   }
 }
 
-/** A touch by a source may be finer than the moments of the survey. It is not shown cut off: `updated_since` would miss it. */
+/**
+ * A touch by a source may be finer than the moments of the survey. It is shown with all its digits, because `updated_since` would miss a
+ * moment that is cut off.
+ */
 const exactly = (at: Micros, style: TimeStyle): TimeStyle =>
   at % 10 ** (6 - style.fractionDigits) === 0 ? style : { ...style, fractionDigits: 6 }
 
-/** Each edit gives a value that differs from the one before. */
+/** Each edit gives a value that differs from the previous value. */
 const projectIdAfter = (plan: WorldPlan, index: number, edits: number): string | null => {
   let projectId: string | null | undefined
   for (let edit = 0; edit <= edits; edit++) {

@@ -1,5 +1,5 @@
 /**
- * The timeline of one survey: every moment at which one of its own fields changes, with its future; the API shows the part up to now.
+ * The timeline of one survey: every moment at which one of its own fields changes, past and future; the API shows the part up to now.
  *
  * The n-th moment of creation needs no other survey, and moments grow with n. So the order of the list (created_at descending, then id
  * descending) is n descending, without a sort, and its last page costs as much as its first.
@@ -29,7 +29,7 @@ export interface LateCorrections {
   readonly days: number
 }
 
-/** The resolution of a record's moments, microseconds. Moments are whole multiples, so that none is shown cut off. */
+/** The resolution of a record's moments, microseconds. Moments are whole multiples of the grain, so that no moment is shown cut off. */
 export type Grain = 1 | typeof MICROS_PER_MS | typeof MICROS_PER_SECOND
 
 export const drawGrain = (random: Random): Grain => {
@@ -41,7 +41,7 @@ export const drawGrain = (random: Random): Grain => {
 /** The last moment of this grain at or before `at`. */
 export const floorTo = (grain: Grain, at: Micros): Micros => Math.floor(at / grain) * grain
 
-/** The kind of a change. Below `TITLE_EDIT` it is the place of the new status in `SURVEY_STATUSES`. */
+/** The kind of a change. Below `TITLE_EDIT` it is the index of the new status in `SURVEY_STATUSES`. */
 export type ChangeCode = number
 
 export const TITLE_EDIT: ChangeCode = SURVEY_STATUSES.length
@@ -57,9 +57,9 @@ export const statusOf = (code: ChangeCode): SurveyStatus | null => SURVEY_STATUS
 
 const HISTORY_DAYS_MIN = 20
 const HISTORY_DAYS_MAX = 3 * 365
-/** Small worlds are young. With a few surveys over years, none would be in the field. */
+/** Small worlds are young: if a few surveys were spread over years, none would be in the field. */
 const HISTORY_DAYS_PER_SURVEY = 6
-/** New surveys in 30 days, after `startAt`, for each that existed then; but at least a few. */
+/** New surveys in 30 days after `startAt`, for each survey that existed at `startAt`; but at least a few. */
 const NEW_PER_SURVEY_AND_MONTH = 0.04
 const NEW_PER_MONTH_MIN = 2
 /** How likely two surveys are created at the same moment. */
@@ -92,7 +92,9 @@ const momentOf = (plan: WorldPlan, index: number, jitter: number): Micros => {
 const gapOf = (plan: WorldPlan): Micros =>
   (30 * MICROS_PER_DAY) / Math.max(NEW_PER_MONTH_MIN, plan.surveys * NEW_PER_SURVEY_AND_MONTH)
 
-/** Only odd places may be twins of the place before, so twins never chain. The first one after the start is none. */
+/**
+ * Only a survey with an odd index may be a twin of the survey before, so twins never chain. The first survey after the start is no twin.
+ */
 const isTwin = (plan: WorldPlan, index: number): boolean =>
   index % 2 === 1 && index !== plan.surveys && creationStream(plan, index).chance(TWIN_PROBABILITY)
 

@@ -44,7 +44,7 @@ const SUBJECTS = [
   `Long tracker: ${'all that was agreed in the meeting, '.repeat(14)}and more`,
 ] as const
 
-/** Whole titles that a reader takes for another type if it guesses. */
+/** Whole titles that a program takes for another type if it guesses types. */
 const BARE_TITLES =
   '|0|2026|007|1e5|null|NULL|NaN|true|=1+1|+33 1|-|@home|2026-03-01| spaces around |{"a":[1]}'.split('|')
 const BARE_TITLE_PROBABILITY = 0.06
@@ -59,7 +59,7 @@ export const titleOf = (random: Random, edits: number): string => {
   return edits === 0 ? base : `${base} (v${edits + 1})`
 }
 
-/** A project id drawn from the stream of its edit; null is not set. It differs from `unlike`, the one before. */
+/** A project id drawn from the stream of its edit; null is not set. The id differs from `unlike`, the previous id. */
 export const projectIdOf = (random: Random, unlike: string | null | undefined): string | null => {
   const drawn = drawProjectId(random)
   if (drawn !== unlike) return drawn
@@ -86,7 +86,7 @@ const SOURCE_DESCRIPTIONS = [
   'Boost sample 💡',
 ] as const
 
-/** After `edits` edits; with its `number`, the texts of two edited sources differ. */
+/** The description after `edits` edits. It contains `number`, so that the texts of two edited sources differ. */
 export const sourceDescriptionOf = (random: Random, number: number, edits: number): string => {
   const base = random.pick(SOURCE_DESCRIPTIONS)
   return edits === 0 ? base : `${base} [edit ${edits}] #${number}`.trimStart()
@@ -101,7 +101,7 @@ export const hashidOf = (random: Random): string => random.text(10, HASHID_ALPHA
 export interface Country {
   /** ISO 3166-1 alpha-2 (API document, "Sample source", `country_code`). */
   readonly code: string
-  /** Minutes east of UTC all year, without summer time; the zone with most people where there are several. */
+  /** Minutes east of UTC all year, without summer time; the zone with most people if there are several. */
   readonly utcOffsetMinutes: number
 }
 

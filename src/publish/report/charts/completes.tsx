@@ -3,7 +3,7 @@ import type { Formats } from '../formats.js'
 import type { DayRow, SurveyRow } from '../queries/survey.js'
 import { ChartFrame, dayNumber, left, linePath, type Point, pair, top } from './frame.js'
 
-/** The forecast takes at most three fifths of the width, but at least two weeks. */
+/** The forecast gets at most three fifths of the width, but always room for this many days. */
 const FORECAST_DAYS_MIN = 14
 
 interface ChartProps {
@@ -27,7 +27,7 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
   const frame = { from, to, max: Math.ceil(max) }
   const pointOf = (day: DayRow): Point => [day.day - from, day.interviews_count]
   const observed = days.filter((day) => !day.is_reconstructed)
-  // Up to the first observed day; none if that is the first.
+  // The days up to the first observed day; none if the first day is observed.
   const reconstructed = days.slice(0, 1 + days.length - observed.length).map(pointOf)
   const before = reconstructed.length > 1 ? [linePath(reconstructed)] : []
   const x = (day: string): number => dayNumber(day) - from

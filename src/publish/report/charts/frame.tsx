@@ -28,14 +28,14 @@ const [EDGE_MIN, EDGE_MAX] = [0.03, 0.93]
 
 interface ChartProps {
   readonly frame: Frame
-  /** What the chart shows, for those who do not see it. */
+  /** What the chart shows, for people who cannot see it. */
   readonly label: string
   /** Names of the lines, in the order of the paths; the script reads them out. */
   readonly bands: readonly string[]
   readonly formats: Formats
   /** Paths in the units of the data. */
   readonly children: ComponentChildren
-  /** Labels on top of them. */
+  /** Labels on top of the paths. */
   readonly over?: ComponentChildren
 }
 

@@ -7,8 +7,8 @@ import { LAST_DAYS, type ReportRows } from '../read.js'
 import { barsPath, dayTicks, type Point, percent } from './frame.js'
 
 /**
- * Complete interviews gained on each of the last days. Unknown days gained nothing, and the day after them gets the gain of all, unless they
- * are weeks between reconstructed days.
+ * Complete interviews gained on each of the last days. Unknown days show no gain, and the next known day gets the gain of all of them.
+ * Weeks between reconstructed days are not added up.
  */
 export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
   const last = days.at(-1)
@@ -48,7 +48,7 @@ const HOUR_MICROS = 3_600_000_000n
 
 const hourOf = (at: Instant): number => Number(at / HOUR_MICROS)
 
-/** A status of today would have no width, so each strip ends a day after the newest reading. */
+/** Each strip ends a day after the newest reading, because a status that began today would have no width. */
 export const spanOf = (since: readonly Instant[], now: Instant, daysMax: number): Span => {
   const end = hourOf(now)
   const first = Math.min(end - 24, ...since.map(hourOf))

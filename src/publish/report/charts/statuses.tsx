@@ -1,4 +1,6 @@
-/** Interviews by status over time, as stacked areas: each is drawn down to the axis, the highest first, so the lower ones cover it. */
+/**
+ * Interviews by status over time, as stacked areas. Each area is drawn down to the axis, the highest first, so that lower areas cover it.
+ */
 import type { Formats } from '../formats.js'
 import { spaced } from '../page/words.js'
 import { BANDS, type DayRow } from '../queries/survey.js'

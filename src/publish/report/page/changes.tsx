@@ -123,7 +123,7 @@ export const Change = ({ change }: { readonly change: FieldChange }): JSX.Elemen
   )
 }
 
-/** An empty text says as little as none. */
+/** An empty text is shown like a missing one. */
 const Value = ({ text }: { readonly text: string | null }): JSX.Element =>
   text === null || text === '' ? <>none</> : <bdi>{text}</bdi>
 

@@ -1,4 +1,4 @@
-/** The surveys in the field, and those before and after it. */
+/** The surveys in the field, and the surveys before and after fieldwork. */
 import { Sparkline } from '../charts/small.js'
 import { type Formats, UNKNOWN } from '../formats.js'
 import { overview } from '../queries/overview.js'
@@ -166,7 +166,7 @@ const Forecast = ({ row, formats }: { readonly row: FieldRow; readonly formats: 
   )
 }
 
-/** The last days, and what it was before if that reads differently. */
+/** The number of the last days, and the earlier number if its text differs. */
 const recently = (recent: number | null, earlier: number | null, { rate }: Formats) => (
   <>
     {rate(recent)} {earlier !== null && rate(earlier) !== rate(recent) && <small>was {rate(earlier)}</small>}

@@ -20,7 +20,7 @@ import {
   spaced,
 } from './words.js'
 
-/** These are not shown beside their tables, because each section of a survey has a part of them. */
+/** Queries whose SQL stands at the end of the page, because each section of a survey shows a part of their rows. */
 const SQL_AT_END = [overview.asOf, overview.totals, overview.changeCounts, ...Object.values(survey)]
 
 export const Header = ({ page, title }: PartProps & { readonly title: string }): JSX.Element => (
@@ -66,7 +66,7 @@ export const Footer = ({ page, program }: PartProps & { readonly program: string
   </footer>
 )
 
-/** The newest reading of all, and of each account that is behind it. */
+/** The newest reading of all accounts, and of each account that lags it. */
 const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
   const newest = newestReading(rows)
   if (newest === null) return <p data-list={overview.asOf.name}>Nothing has been read yet.</p>
@@ -79,10 +79,10 @@ const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
   )
 }
 
-/** Accounts are read side by side, so an hour is one run. */
+/** A shorter lag is not shown: accounts are read side by side within a run. */
 const BEHIND_MS = 3_600_000
 
-/** The surveys with values that this page cannot show. Each says which in its section, if it has one. */
+/** The surveys with values that the page cannot show. The section of a survey, if there is one, names the values. */
 const Unshown = ({ page, page: { rows, formats } }: PartProps): JSX.Element | null => {
   if (rows.unshown.length === 0) return null
   const named = rows.unshown.slice(0, UNSHOWN_NAMED_MAX)

@@ -1,4 +1,4 @@
-/** The runs that read all this: one sentence, and below it how they ended, what waits, and problems with data. */
+/** The runs that read the data: one sentence, and below it how the runs ended, what waits, and problems with data. */
 import { run } from '../queries/run.js'
 import { accountColumn } from './field.js'
 import { QueryTable, SqlOf, type TableProps } from './table.js'

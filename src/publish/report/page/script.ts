@@ -1,6 +1,7 @@
 /**
  * What the page can do with JavaScript: filter and sort the surveys in the field, copy SQL, and read a chart out by pointer or arrow keys.
- * Without it, everything is still there. It is text, because it runs in a browser, which the types of this project do not describe.
+ * Without JavaScript, everything can still be read. The script is text, because it runs in a browser, which the types of this project do
+ * not describe.
  */
 export const SCRIPT = `'use strict'
 const all = (selector, within = document) => [...within.querySelectorAll(selector)]

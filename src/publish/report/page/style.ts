@@ -142,7 +142,7 @@ a{color:inherit;text-decoration:none}
 }
 `
 
-/** The date and the number of each page of paper. Every character that CSS could read otherwise is escaped. */
+/** The date and the number of each printed page. Every character with a meaning in CSS is escaped. */
 export const pageNumbers = (title: string): string => {
   const text = title.replaceAll(/[^A-Za-z0-9 ]/gu, (one) => `\\${one.codePointAt(0)?.toString(16)} `)
   return `@media print{@page{font:8pt sans-serif;color:#5c616b;@bottom-left{content:"${text}"}@bottom-right{content:counter(page) " of " counter(pages)}}}`

@@ -1,4 +1,4 @@
-/** The section of a survey: figures, charts, sources, history, and as of when each number is known. */
+/** The section of a survey: figures, charts, sources, history, and the time of each number. */
 import type { JSX } from 'preact'
 import { CompletesChart } from '../charts/completes.js'
 import { StatusChart } from '../charts/statuses.js'
@@ -108,7 +108,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   )
 }
 
-/** The numbers of a survey by which one sees how it goes. */
+/** The key figures of a survey. */
 export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {
   const { count, fineRate, rate, rough, signed } = formats
   const { pace_days: days, length_of_interview: seconds } = survey

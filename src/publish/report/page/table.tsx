@@ -17,9 +17,9 @@ export interface TableProps<Row> {
   readonly query: Query
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
-  /** Read out before the table, and not visible. A table right after its heading needs none. */
+  /** Read out before the table, and not visible. A table right after its heading needs no caption. */
   readonly caption?: string
-  /** Stands in the place of a table without rows. */
+  /** The text in place of a table without rows. */
   readonly empty?: string
   readonly class?: string
 }
@@ -58,7 +58,7 @@ const classOf = ({
 }: Pick<Column<never>, 'isText' | 'isTechnical'>): string | undefined =>
   isTechnical === true ? 'tech' : isText === true ? 't' : undefined
 
-/** The places of the rows in ascending order, unknown values last. The script needs no rule of any language. */
+/** The indexes of the rows in ascending order, unknown values last. So the script needs no sorting rules of a language. */
 const orderOf = <Row,>(rows: readonly Row[], sortBy: (row: Row) => number | string | null): string =>
   rows
     .map((row, index) => ({ index: index, value: sortBy(row) }))

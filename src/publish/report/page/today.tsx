@@ -12,10 +12,10 @@ import { Completion, Figures, Fold, hasAccounts, type PartProps, plural, Title }
 
 /** Surveys before the rest is folded: more than a laptop shows without scrolling. */
 const SHOWN = 12
-/** An error message would fill the row. */
+/** The longest text of a reason, because an error message would fill the row. */
 const CHIP_CHARACTERS_MAX = 60
 const SOURCES_NAMED_MAX = 3
-/** The row has the others. */
+/** The figures in the details. The row has the others. */
 const SHOWN_FIGURES = ['Pace', 'Forecast', 'Due', 'Incidence', 'Drop-out']
 
 type Reason = ReportRows['needsAction'][number]
@@ -55,7 +55,7 @@ export const Today = ({ page, page: { rows, formats } }: PartProps) => {
 }
 
 const List = ({ of, page }: PartProps & { readonly of: readonly Waiting[] }): JSX.Element => {
-  // As with sections, a page has no room for the numbers of a thousand surveys.
+  // Only surveys with a section, because a page has no room for the numbers of a thousand surveys.
   const shown = page.rows.surveys.filter((survey) => page.sections.has(keyOf(survey)))
   const known = new Map(shown.map((survey) => [keyOf(survey), survey]))
   return (
@@ -102,7 +102,7 @@ const Origin = ({ of: { account, project_id }, page }: PartProps & { readonly of
 
 interface DetailsProps extends PartProps {
   readonly of: Waiting
-  /** Undefined if it has no section. */
+  /** Undefined if the survey has no section. */
   readonly survey: SurveyRow | undefined
 }
 

@@ -36,7 +36,7 @@ export const hasAccounts = ({ rows: { asOf } }: ReportPage): boolean => asOf.len
 /** `deviating_from_specs` becomes `deviating from specs`. */
 export const spaced = (name: string): string => name.replaceAll('_', ' ')
 
-/** A link needs a text. */
+/** A link needs a text, so an empty title gets one. */
 export const titleOf = ({ title }: { readonly title: string }): string =>
   title.trim() === '' ? '(no title)' : title
 
@@ -44,7 +44,7 @@ const TITLE_CHARACTERS_MAX = 60
 
 export type Titled = SurveyKey & { readonly title: string }
 
-/** Cut in the middle if it is long. Titles may be in any script, so each finds its own direction. */
+/** A title, cut in the middle if it is long. Titles may be in any script, so the browser decides the direction of each. */
 export const Title = ({ of }: { readonly of: Titled }): JSX.Element => {
   const whole = titleOf(of)
   const short = cutInMiddle(whole, TITLE_CHARACTERS_MAX)
@@ -79,7 +79,7 @@ export const Status = ({ status }: { readonly status: string }): JSX.Element => 
   <span class={`status ${status}`}>{statusWords(status)}</span>
 )
 
-/** What is folded is open on paper. */
+/** A part that is folded on the screen and open on paper. */
 export const Fold = ({
   summary,
   children,
@@ -96,12 +96,12 @@ export const Fold = ({
 /** `1 survey stands still`, `2 surveys stand still` */
 export const plural = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many)
 
-/** Its name, its value, and a detail in small print. */
+/** A figure: its name, its value, and a detail in small print. */
 export type Figure = readonly [name: string, value: string, detail: string]
 
 interface FiguresProps {
   readonly figures: readonly Figure[]
-  /** The name of the query of the numbers. */
+  /** The name of the query that has the numbers. */
   readonly query: string
 }
 
@@ -138,7 +138,7 @@ export const dueText = (
         ...(needed_per_day === null ? [] : [`needs ${rough(needed_per_day)} a day`]),
       ].join(', ')
 
-/** A bar, the rate, and the numbers behind it. */
+/** A bar, the rate, and the numbers of which it is the rate. */
 export const Completion = ({ of, formats }: { readonly of: Completed; readonly formats: Formats }) => (
   <>
     <Bar rate={of.completion_rate} />

@@ -2,11 +2,11 @@
 import type { z } from 'zod'
 
 export interface Query {
-  /** Identifies it on the page and in the documentation. */
+  /** Identifies the query on the page and in the documentation. */
   readonly name: string
   readonly title: string
   readonly select: string
-  /** Columns of the result. They put its rows into one order only. */
+  /** Columns of the result that define one order of its rows. */
   readonly order: string
   readonly limit?: number
   /** The columns that the page shows. */
@@ -18,7 +18,7 @@ export const sqlOf = ({ select, order, limit }: Query): string =>
   `${select}\nORDER BY ${order}${limit === undefined ? '' : `\nLIMIT ${limit}`}`
 
 /**
- * As of when each account is known. All ages and "yesterday" count from here, by the server's clock, so the report of a published state
- * is always the same.
+ * The time of the newest reading of each account. All ages and "yesterday" count from this time, by the server's clock, so the report of a
+ * published state is always the same.
  */
 export const NEWEST = `(SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM freshness GROUP BY account)`

@@ -35,7 +35,7 @@ export const dayRow = z.object({
 export type DayRow = z.output<typeof dayRow>
 
 export const survey = {
-  /** The surveys that have a section: all but drafts, demos, and those that closed more than two weeks ago. */
+  /** The surveys that have a section: all but drafts, demos, and surveys that closed more than two weeks ago. */
   surveys: {
     name: 'surveys',
     title: 'A survey',
@@ -65,7 +65,7 @@ LEFT JOIN (SELECT account, survey_id, max(observed_at) AS changed_at FROM survey
 WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed_at) > ${hoursBefore('n.newest_at', 336)})`,
     order: 'account ASC, survey_id ASC',
   },
-  /** Points of the curves: readings that know the number of complete interviews, and what is reconstructed of the time before the first. */
+  /** Points of the curves: readings with the number of complete interviews, and reconstructed days before the first reading. */
   observations: {
     name: 'observations',
     title: 'Completes and interviews by status over time',
