@@ -13,7 +13,9 @@ import { cannotWrite, openWarehouse } from '../warehouse/lifecycle/open.js'
 import { recordInDirectory } from './last-run.js'
 import type { HoldStorage, Storage } from './storage.js'
 
-/** The lock of the work database holds the directory, so nothing has to be done before it is opened or after it is closed. */
+/**
+ * The lock of the work database holds the directory, so the storage has nothing to do before the database is opened or after it is closed.
+ */
 export const directoryStorage = ({ settings, command, runId, log, signal }: HoldStorage): Storage => {
   const { warehouseDirectory: directory, publish, report, accounts } = settings
   const clock = systemClock
@@ -55,7 +57,7 @@ export const directoryStorage = ({ settings, command, runId, log, signal }: Hold
   }
 }
 
-/** Whether there is a work database, or anything published. */
+/** Whether there is a work database or a published state. */
 export const holdsWarehouse = async (directory: string): Promise<boolean> => {
   const names = await namesIn(directory)
   const paths = [basename(workFile(directory)), ...Object.values(PUBLISHED_AS)]
@@ -64,10 +66,10 @@ export const holdsWarehouse = async (directory: string): Promise<boolean> => {
 
 const namesIn = (directory: string): Promise<readonly string[]> => readdir(directory).catch(() => [])
 
-// A directory holds one warehouse, or all shards of one division. Both at once, or two divisions, would store the same accounts twice,
-// and readers of all shards would see each row twice. So a command refuses that before it starts.
+// A directory holds one warehouse, or all shards of one division. With both, or with two divisions, the same accounts would be stored
+// twice, and readers of all shards would see each row twice. So a command refuses such a directory before it starts.
 
-/** Throws `other_shards`. A directory that cannot be read passes; opening the warehouse reports it. */
+/** Throws `other_shards`. A directory that cannot be read is accepted here, because opening the warehouse reports it. */
 export const requireShardLayout = async ({
   warehouseDirectory,
   shard,

@@ -1,6 +1,6 @@
 /**
- * `last-run.json`, beside the work database or in the bucket: the start and the end of the last sync, also of one that could not publish.
- * A kill leaves a start without an end. `status` reads it; only the run that holds the warehouse writes it.
+ * `last-run.json`, beside the work database or in the bucket: the start and the end of the last sync, also if it could not publish. A kill
+ * leaves a start without an end. `status` reads the document; only the run that holds the warehouse writes it.
  */
 import { open, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -17,9 +17,9 @@ import { lastRunFile } from '../warehouse/lifecycle/files.js'
 
 export const LAST_RUN_KEY = 'last-run.json'
 
-/** A run says so often that it is still there. */
+/** How often a run records that it is still going on. */
 const SEEN_EVERY_MS = 60_000
-/** A run that has said nothing for so long was killed. The clocks of two machines may differ by so much. */
+/** A run without a record for this long was killed. The clocks of two machines may differ by this much. */
 const SEEN_MS_MAX = 5 * SEEN_EVERY_MS
 
 const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)))
@@ -39,15 +39,15 @@ const runSchema = z.object({
   host: z.string(),
   pid: z.number(),
   started_at: time,
-  /** When it last said that it is still there. */
+  /** When the run last recorded that it goes on. */
   seen_at: time,
-  /** Null: it goes on, was killed, or could not record its end. */
+  /** Null: the run goes on, was killed, or could not record its end. */
   end: endSchema.nullable(),
 })
 export const lastRunSchema = z.object({
   format: z.literal(1),
   run: runSchema,
-  /** The run before it, until it has ended. */
+  /** The previous run, as long as this run has not ended. */
   before: runSchema.nullable(),
 })
 export type LastRunDocument = z.output<typeof lastRunSchema>
@@ -88,7 +88,7 @@ const runOf = ({ runId, accounts }: Recorder, { startedMs, nowMs }: Times): Run 
   end: null,
 })
 
-/** The document while the run goes on. The run before it stays. */
+/** The document while the run goes on. The previous run stays in it. */
 export const withStart = (
   current: LastRunDocument | null,
   recorder: Recorder,
@@ -118,33 +118,33 @@ export const withEnd = (
   before: null,
 })
 
-/** What `status` says of the last sync. */
+/** The last sync as `status` shows it. */
 export interface LastRun {
   readonly runId: string
   readonly accounts: readonly string[]
   readonly startedAt: Instant
-  /** When it last said that it is there. */
+  /** When the run last recorded that it goes on. */
   readonly seenAt: Instant
-  /** Null: it is still running, or was killed. */
+  /** Null: the run is still going on, or was killed. */
   readonly endedAt: Instant | null
   /** Null without an end. */
   readonly exitCode: number | null
   readonly reason: string | null
   readonly errorCode: string | null
-  /** Whether the published state shows how it ended. */
+  /** Whether the published state shows how the run ended. */
   readonly isPublished: boolean
 }
 
 export interface LastRuns {
   /** The sync that is under way; null if there is none. */
   readonly running: LastRun | null
-  /** The last sync that is not under way; null if nothing is known of it. */
+  /** The last sync that is not under way; null if unknown. */
   readonly last: LastRun | null
 }
 
 const instantOf = (text: string): Instant => instantFromMs(Date.parse(text))
 
-/** `isUnderWay` says whether a run that left no end is still there. Without a document, nothing is known. */
+/** `isUnderWay` says whether a run without an end is still going on. Without a document, both runs are null. */
 export const lastRunsOf = (document: LastRunDocument | null, isUnderWay: (run: Run) => boolean): LastRuns => {
   if (document === null) return { running: null, last: null }
   const { run, before } = document
@@ -167,7 +167,7 @@ const lastRunOf = ({ run_id, accounts, started_at, seen_at, end }: Run): LastRun
 
 // The document of a directory.
 
-/** Null if there is none, or none that can be read. */
+/** Null without a readable document. */
 const readDocument = async (directory: string): Promise<LastRunDocument | null> => {
   const text = await readFile(lastRunFile(directory)).catch(() => null)
   return text === null ? null : parseJson(lastRunSchema, text)
@@ -176,11 +176,13 @@ const readDocument = async (directory: string): Promise<LastRunDocument | null> 
 export const readLastRuns = async (directory: string, nowMs: number): Promise<LastRuns> =>
   lastRunsOf(await readDocument(directory), (run) => isUnderWay(run, nowMs))
 
-/** On another machine, or in another container, its process cannot be looked for. */
+/**
+ * Whether the run goes on. If it runs on another machine or in another container, its process cannot be looked up, and `seen_at` decides.
+ */
 const isUnderWay = ({ host, pid, seen_at }: Run, nowMs: number): boolean =>
   Math.abs(nowMs - Date.parse(seen_at)) < SEEN_MS_MAX && (host !== hostname() || isRunning(pid))
 
-/** Every document has this many bytes, or a multiple: so a full disk has room for the next one in its place. */
+/** The size of every document is a multiple of this, so that the next document fits into the same blocks of a full disk. */
 const DOCUMENT_BYTES = 4_096
 
 interface RecordInDirectory {
@@ -190,7 +192,7 @@ interface RecordInDirectory {
   readonly log: Log
 }
 
-/** Writes the document of a directory. `stop` it, or its timer holds the process. */
+/** Writes the document of a directory. Call `stop` at the end, because a timer holds the process. */
 export const recordInDirectory = ({ directory, recorder, clock, log }: RecordInDirectory) => {
   let stop = (): void => undefined
   let writing: Promise<void> = Promise.resolve()
@@ -211,7 +213,10 @@ export const recordInDirectory = ({ directory, recorder, clock, log }: RecordInD
       await sayStarted(startedMs)
       sayOften(startedMs)
     },
-    /** Another sync may hold the warehouse, and kept this one from it: then its start stays. Throws the errors of the file system. */
+    /**
+     * If another sync holds the warehouse, which kept this run from it, the document of the other sync stays. Throws the errors of the file
+     * system.
+     */
     end: async (ending: Ending): Promise<void> => {
       stop()
       await writing
@@ -244,7 +249,7 @@ const changeLastRun = async (
   }
 }
 
-/** A full disk has no room for a second file. */
+/** Overwrites the file itself, because a full disk has no room for a second file. */
 const writeInPlace = async (file: string, content: Buffer, full: unknown): Promise<void> => {
   await using handle = await open(file, 'r+').catch(() => {
     throw full

@@ -23,7 +23,7 @@ export const holdStorage = async (held: HoldStorage): Promise<Storage> => {
     const { bucketStorage } = await import('./bucket/bucket-storage.js')
     return await bucketStorage(held, storage)
   }
-  // A run without its bucket would be lost: the next run with it may restore another work database.
+  // The results of a run without the bucket would be lost: the next run with the bucket may restore another work database.
   if (existsSync(bucketNoteFile(directory))) {
     const { refuseBucket } = await import('./bucket/restore.js')
     await refuseBucket(directory)
@@ -56,7 +56,7 @@ export const findState = async (where: Where, signal: AbortSignal): Promise<Foun
   return { published: await findPublished(directory, publish.formats), holder, runs }
 }
 
-/** For a run that makes no warehouse, because a path may be mistyped. Throws `no_warehouse` if no run has left one there. */
+/** For commands that do not create a warehouse, because a path may be mistyped. Throws `no_warehouse` if there is none. */
 export const requireWarehouse = async (
   { warehouseDirectory, storage }: Omit<Where, 'publish'>,
   signal: AbortSignal,
@@ -108,13 +108,15 @@ export interface StatusHead {
   readonly publishedAt: Instant
   /** Description of the process that holds the warehouse; null if there is none. */
   readonly holder: string | null
-  /** The last sync that is not under way, also if it could not publish; null if it left nothing. */
+  /** The last sync that is not under way, also if it could not publish; null if it left no record. */
   readonly lastRun: LastRun | null
   /** The sync that is under way; null if there is none. */
   readonly running: LastRun | null
 }
 
-/** Reads the published state, and who holds it. Throws `nothing_published`, or `WarehouseUnusableError` if it cannot be read. */
+/**
+ * Reads the published state, and the holder of the storage. Throws `nothing_published`, or `WarehouseUnusableError` if it cannot be read.
+ */
 export const readWithHead = async <Result>(
   where: Where,
   state: FoundState,

@@ -1,4 +1,4 @@
-/** Where a warehouse lasts between two runs: its directory, or a bucket. Both hold it for one process at a time. */
+/** The storage of a warehouse between two runs: its directory, or a bucket. One process at a time holds it. */
 import type { Log } from '../base/log.js'
 import type { RunCommand, RunObserver } from '../model/run.js'
 import type { Publisher } from '../model/warehouse.js'
@@ -13,13 +13,13 @@ export interface HoldStorage {
   readonly runId: string
   readonly log: Log
   readonly signal: AbortSignal
-  /** Learns for what the storage waits. */
+  /** Is notified of what the storage waits for. */
   readonly observer?: Pick<RunObserver, 'waiting'>
   /** The object store, by default a real one. */
   readonly openStore?: OpenStore | undefined
 }
 
-/** Dispose of it after the requests, when the database is closed: it may then be held by another process. */
+/** Dispose of it after the last request, when the database is closed. Then another process may hold the storage. */
 export interface Storage extends AsyncDisposable {
   /** Aborts with the signal of the command, and when the storage is lost to another process. */
   readonly signal: AbortSignal
@@ -28,11 +28,11 @@ export interface Storage extends AsyncDisposable {
   /** Opens the work database as the last run left it. Throws a `WarehouseError`. Dispose of the database to close it. */
   openWarehouse(): Promise<{
     readonly database: Database
-    /** Where it is published at the end of a run. */
+    /** The publishers for the end of a run. */
     readonly publishers: readonly Publisher[]
   }>
-  /** Records how a sync ended, where `status` finds it, also if it could not publish. Rejects if that cannot be written. */
+  /** Records how a sync ended, also if it could not publish, where `status` finds it. Rejects if the record cannot be written. */
   recordEnd(ending: Ending): Promise<void>
-  /** Tests whether a run could work here, and changes nothing that lasts. Returns what works, for people. */
+  /** Tests whether a run could work here, without lasting changes. Returns the results for people. */
   tryOut(): Promise<readonly { readonly what: string; readonly detail: string }[]>
 }

@@ -1,6 +1,6 @@
 /**
- * The types of the API document ("Resources and their fields") as zod schemas, whose output is the value of a table cell. Each names the
- * expected type in words, for the person who reports a rejected row to the owner of the API.
+ * The types of the API document ("Resources and their fields") as zod schemas, whose output is the value of a table cell. Each schema names
+ * the expected type in words, for the person who reports a rejected row to the owner of the API.
  */
 import { z } from 'zod'
 import type { Column, Fields, RowOf } from '../model/columns.js'
@@ -39,7 +39,7 @@ export const array = z.array(z.unknown(), 'expected an array')
 /** A missing field counts as null. */
 export const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null)
 
-/** What the API sends for a column of each type. A column of another type, such as `_extra`, is no field of the API. */
+/** The schema of the API's value for a column of each type. A column of another type, such as `_extra`, is no field of the API. */
 const SCHEMAS: Partial<Readonly<Record<Column['type'], z.ZodType>>> = {
   BIGINT: integer,
   VARCHAR: text,
@@ -51,7 +51,7 @@ const SCHEMAS: Partial<Readonly<Record<Column['type'], z.ZodType>>> = {
 /** A schema for every API field of a row, with the row's own types. */
 type ResponseShape<Row> = { readonly [Name in Exclude<keyof Row, '_extra'>]: z.ZodType<Row[Name]> }
 
-/** The schema of a row with these columns, and the one without unknown members (`exact`). */
+/** The schema of a row with these columns, and `exact`, which refuses unknown members. */
 export const schemasOf = <const Of extends Fields>(columns: Of) => {
   const shape = shapeOf(columns)
   return { schema: object(shape), exact: object(shape).strict() }
@@ -68,6 +68,6 @@ const shapeOf = <Of extends Fields>(columns: Of): ResponseShape<RowOf<Of>> => {
   return shape
 }
 
-/** The compiler cannot follow the loop of `shapeOf`. */
+/** A type guard, because the compiler cannot follow the loop of `shapeOf`. */
 const hasSchemas = <Of extends Fields>(shape: object, columns: Of): shape is ResponseShape<RowOf<Of>> =>
   Object.keys(columns).every((name) => name === '_extra' || name in shape)

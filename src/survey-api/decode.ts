@@ -1,6 +1,6 @@
 /**
- * Decodes one row to a typed row, or to the reason why that fails. It is pure and needs only the text of the row, so an upgrade can decode
- * a quarantined row again. A row as the API document describes it needs no text: decoding its parsed value costs a tenth.
+ * Decodes one row to a typed row, or to the reason why it cannot be typed. The decoder is pure and needs only the text of the row, so an
+ * upgrade can decode a quarantined row again. For a row as the API document describes it, the parsed value is enough, which costs a tenth.
  */
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
@@ -38,11 +38,11 @@ export interface AnswerRow {
 export interface RowDecoder<Row> {
   /** Decodes the JSON text of a row. Never throws on text that is JSON. */
   fromText(raw: string): Decoded<Row>
-  /** Decodes a row without unknown members and with the right types; null for any other. */
+  /** Decodes a row without unknown members and with the right types; null for any other row. */
   fromValue(value: unknown): DecodedRow<Row> | null
 }
 
-/** Decodes the value of a row if that is enough, else its text. */
+/** Decodes the value of a row if the value is enough, otherwise its text. */
 export const decodeAnswerRow = <Row>(
   { fromValue, fromText }: RowDecoder<Row>,
   row: AnswerRow,
@@ -50,11 +50,14 @@ export const decodeAnswerRow = <Row>(
 
 /** A deeper row is quarantined, so that no later reader overflows its stack. */
 export const ROW_DEPTH_MAX = 64
-/** A row with more members on the levels that the API document describes is quarantined: each could be a difference from it. */
+/**
+ * A row with more members on the levels that the API document describes is quarantined, because each member could become a difference from
+ * the document.
+ */
 const ROW_MEMBERS_MAX = 10_000
 const DESCRIBED_LEVELS = 3
 
-/** Decodes `raw` by `schema`; `build` adds unknown fields and values, which a schema does not see. */
+/** Decodes `raw` by `schema`; `build` adds unknown fields and values, which the schema does not check. */
 export const decodeRow = <Fields, Row>(
   resource: Drift['resource'],
   raw: string,
@@ -81,7 +84,7 @@ export const decodeRow = <Fields, Row>(
   return { ok: true, row, drift: [...drift, ...replaced] }
 }
 
-/** Whether objects and arrays nest deeper than that. A value that a later one of its name overwrote does not count. */
+/** Whether objects and arrays nest deeper than `levels`. If a name is repeated in an object, only the last value counts. */
 const isDeeper = (value: unknown, levels: number): boolean => {
   let containers = [value].filter(isContainer)
   for (let level = 0; level < levels && containers.length > 0; level++)
@@ -135,7 +138,7 @@ export const flatDecoder = <Row extends Readonly<Record<string, unknown>>>(
 /** A drift event for each member of a row whose text is not well-formed (`wellFormedJson`). */
 const replacedTextDrift = (resource: Drift['resource'], raw: string): readonly Drift[] => {
   if (!isObjectText(raw)) return []
-  // Two names may become one as well-formed text. The last counts, as in any JSON object.
+  // Two names may become the same well-formed text. Then the last counts, as in any JSON object.
   const members = new Map(Array.from(memberTexts(raw), ([name, text]) => [toUSVString(name), text]))
   return [...members]
     .filter(([, text]) => wellFormedJson(text) !== text)

@@ -1,6 +1,6 @@
 /**
  * Opens the answers of the API (API document, "Endpoints" and "Pagination object"). The envelope around the rows is read strictly, because
- * rows could get lost in silence otherwise: a list whose `next_page` is missing would end there and look complete.
+ * otherwise rows could get lost silently: a list without `next_page` would end early and look complete.
  */
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
@@ -50,7 +50,7 @@ const progressSchema = object({ fieldwork_progress: z.unknown().refine((value) =
 
 /** The envelope of an answer. Throws an error `unusable_answer`. */
 const open = <Envelope>({ body, text }: JsonAnswer, where: string, schema: z.ZodType<Envelope>): Envelope => {
-  // One of the two values would be lost. Deeper names belong to rows that are quarantined anyway.
+  // Of a repeated name, one value would be lost. Deeper names belong to rows that are quarantined anyway.
   const name = repeatedName(text, ENVELOPE_DEPTH_MAX + ROW_DEPTH_MAX)
   if (name !== null) throw unusableAnswer(where, `the name ${excerpt(name)} stands twice in one object`)
   const parsed = schema.safeParse(body)
@@ -58,10 +58,13 @@ const open = <Envelope>({ body, text }: JsonAnswer, where: string, schema: z.Zod
   return parsed.data
 }
 
-/** The levels around a row: the answer and its array. */
+/** The levels above a row: the answer and its array. */
 const ENVELOPE_DEPTH_MAX = 2
 
-/** A 200 whose envelope differs from the API document. Nothing of it is used: rows with an unknown place in the list could hide others. */
+/**
+ * A 200 whose envelope differs from the API document. None of its rows is used, because rows with an unknown place in the list could hide
+ * others.
+ */
 export const unusableAnswer = (where: string, problem: string): UpstreamError =>
   new UpstreamError(
     'unusable_answer',
@@ -69,8 +72,8 @@ export const unusableAnswer = (where: string, problem: string): UpstreamError =>
   )
 
 /**
- * What an answer may cost: every row may become a rejected row, and every unknown name or value a row of `_sync.drift_events`. An answer
- * with more is not read, so the run says so, and nothing of it counts as read.
+ * Limits of an answer, because every row may become a rejected row, and every unknown name or value a row of `_sync.drift_events`. A larger
+ * answer is refused with an error, and nothing of it counts as read.
  */
 const ROWS = { max: 10_000, what: 'rows' } as const
 const DIFFERENCES = { max: 100_000, what: 'differences from the API document' } as const
@@ -137,15 +140,15 @@ export const openProgress = (
   }
 }
 
-/** When the answer was made, by the server's clock; by ours if the answer has no `Date`. */
+/** When the answer was made, by the server's clock, or by our clock if the answer has no `Date`. */
 const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'readAt' | 'serverDate'> => {
   const serverDate = answer.dateMs === null ? null : instantFromMs(answer.dateMs)
   return { serverDate, readAt: serverDate ?? instantFromMs(clock.nowMs()) }
 }
 
 /**
- * Why a well-typed pagination cannot be followed; null when it can. A page with a next page must hold rows, and there must not be more
- * pages than rows: otherwise a server could send us from one empty page to the next for ever.
+ * Why a well-typed pagination cannot be followed; null if it can. A page with a next page must have rows, and there must not be more pages
+ * than rows: otherwise a server could send us from one empty page to the next for ever.
  */
 const contradictionIn = (
   pagination: Pagination,
@@ -162,7 +165,7 @@ const contradictionIn = (
   return rows === 0 ? `page ${current} of ${pages} is empty` : null
 }
 
-/** Paths of the members that the API document does not list, as well-formed text. Two names may become one in it. */
+/** Paths of the members that the API document does not list, as well-formed text. Two names may become the same path. */
 const unknownNames = (value: unknown, known: readonly string[], prefix: string): ReadonlySet<string> =>
   new Set(
     Object.keys(membersOf(value))
@@ -179,8 +182,8 @@ interface ListRow {
 }
 
 /**
- * A list answer (endpoints 1 and 2) as a page. Every row is decoded by itself, so that a bad row costs only itself. Of two rows with one
- * id the newer one counts, in its own place: a page never holds two rows with one key. Throws an error `unusable_answer`.
+ * A list answer (endpoints 1 and 2) as a page. Every row is decoded by itself, so that a bad row harms no other. Of two rows with one id
+ * only the newer one stays, in its own place, so a page never has two rows with one key. Throws an error `unusable_answer`.
  */
 export const pageOf = <Row extends ListRow>(
   answer: JsonAnswer,

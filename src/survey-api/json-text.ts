@@ -1,12 +1,12 @@
 /**
  * JSON as text. `JSON.parse` rounds integers past 2^53, so a quarantined row or an unknown field is cut out of the text of the answer.
- * Every function takes text that `JSON.parse` accepts. A hostile answer may nest a million deep, so none recurses into it but
- * `canonicalJson`, which gets only rows of at most `ROW_DEPTH_MAX` levels. `lossless-json` recurses.
+ * Every function takes text that `JSON.parse` accepts. A hostile answer may nest a million levels deep, so no function recurses except
+ * `canonicalJson`, which gets only rows of at most `ROW_DEPTH_MAX` levels. The library `lossless-json` recurses.
  */
 import { toUSVString } from 'node:util'
 import { endOfString } from '../http/redact-json.js'
 
-/** The members of a JSON object, name to JSON text. Of a repeated name the last one counts, as in `JSON.parse`. */
+/** The members of a JSON object, name to JSON text. If a name is repeated, its last value counts, as in `JSON.parse`. */
 export const memberTexts = (text: string): ReadonlyMap<string, string> => {
   const members = new Map<string, string>()
   let at = skipFiller(text, skipFiller(text, 0) + 1)
@@ -21,8 +21,8 @@ export const memberTexts = (text: string): ReadonlyMap<string, string> => {
 }
 
 /**
- * A name that stands twice in one object, as it is written; null without one. Which of the two values counts is left to the reader
- * (RFC 8259, section 4), and `JSON.parse` drops the first without a word. Looks `levels` levels deep.
+ * A name that one object has twice, as written; null without one. A reader may use either value (RFC 8259, section 4), and `JSON.parse`
+ * silently drops the first. Looks `levels` levels deep.
  */
 export const repeatedName = (text: string, levels: number): string | null => {
   const names: Set<string>[] = []
@@ -75,8 +75,8 @@ export const objectText = (members: Iterable<readonly [string, string]>): string
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
 
 /**
- * The same JSON with the names of every object sorted (by UTF-16 code unit), no white space and one way to
- * escape: equal values give equal text. Numbers keep their digits. Recurses: bound the levels first.
+ * The same JSON with the names of every object sorted (by UTF-16 code unit), no white space and one way to escape, so that equal values
+ * give equal text. Numbers keep their digits. Recurses: bound the levels first.
  */
 export const canonicalJson = (text: string): string => {
   const first = text[skipFiller(text, 0)]
@@ -88,8 +88,8 @@ export const canonicalJson = (text: string): string => {
 }
 
 /**
- * Replaces lone surrogates by U+FFFD. They are legal in JSON, as `"\ud800"`, but no UTF-8 text can hold one: DuckDB refuses them in a JSON
- * column, and replaces them in a VARCHAR one, where a row would differ from itself each time it is read again.
+ * Replaces lone surrogates by U+FFFD. Lone surrogates are legal in JSON, as `"\ud800"`, but no UTF-8 text can hold one. DuckDB refuses them
+ * in a JSON column, and replaces them in a VARCHAR column, so that a row would differ from the stored row at each reading.
  */
 export const wellFormedJson = (text: string): string => {
   const wellFormed = toUSVString(text)
@@ -102,7 +102,7 @@ const SURROGATE = /\\u[dD][89a-fA-F]/
 const ESCAPE = /\\(?:u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|.)/g
 const LONE_SURROGATE = /^\\u[dD][89a-fA-F][\dA-Fa-f]{2}$/
 
-/** Past white space, commas and colons: in valid JSON none of them carries meaning of its own. */
+/** Skips white space, commas and colons, which have no meaning of their own in valid JSON. */
 const skipFiller = (text: string, from: number): number => {
   let at = from
   while (' \t\n\r,:'.includes(text[at] ?? 'end')) at++

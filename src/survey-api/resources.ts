@@ -55,7 +55,7 @@ const progressSchema = object(progressShape)
 const exactByStatus = orNull(object(exactByStatusShape).strict())
 const exactProgress = object({ ...indicatorShape, [BY_STATUS]: exactByStatus }).strict()
 
-/** `Object.assign` and not two spreads: V8 needs 30 µs for those, with so many columns. */
+/** `Object.assign` instead of two spreads, for which V8 needs 30 µs with so many columns. */
 const rowOf = (
   { [BY_STATUS]: counts, ...indicators }: z.output<typeof progressSchema>,
   _extra: string | null,
@@ -86,7 +86,7 @@ export const progressDecoder: RowDecoder<Progress> = {
   },
 }
 
-/** What `interview_count_by_status` holds beyond the API document: unknown statuses, unknown fields of an entry. */
+/** The unknown statuses, and unknown fields of an entry, in `interview_count_by_status`. */
 const unknownCounts = (json: string): { paths: readonly string[]; extra: string | null } => {
   if (!isObjectText(json)) return { paths: [], extra: null }
   const paths: string[] = []
@@ -104,7 +104,7 @@ const unknownCounts = (json: string): { paths: readonly string[]; extra: string 
   return { paths, extra: extra.size === 0 ? null : objectText(extra) }
 }
 
-/** Decodes quarantined rows again, which an earlier version could not type. */
+/** Decodes quarantined rows, which an earlier version could not type, again. */
 export const decodeAgain: DecodeAgain = ({ endpoint, raw }) => {
   if (endpoint === 'surveys') {
     const decoded = surveyDecoder.fromText(raw)

@@ -10,10 +10,10 @@ import { sampleSourceDecoder, surveyDecoder } from './resources.js'
 
 type Query = readonly (readonly [name: string, value: string])[]
 
-/** The list of surveys, below the base URL. It answers if anything does. */
+/** The list of surveys, below the base URL. If the API answers at all, it answers this path. */
 export const LIST_PATH = '/surveys'
 
-/** `clock` dates the answers of a server that sends no `Date`; `attemptsMax` is that of `http`. The caller closes `http`. */
+/** `clock` dates the answers of a server that sends no `Date`; `attemptsMax` is the limit of `http`. The caller closes `http`. */
 export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: number): SurveySource => {
   /** GETs a resource of one survey. Throws `RefusedReadingError` when the API refuses `what`. */
   const get = async (path: string, query: Query, context: RequestContext, what: string) => {
@@ -27,7 +27,7 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
       throw new RefusedReadingError(kind, `${what} cannot be read: ${problem}`, { cause: error })
     }
   }
-  /** The answer as `open` opens it. One that cannot be opened is not kept. */
+  /** The answer as `open` opens it. An answer that cannot be opened is not kept. */
   const getOrKept = async <Opened>(
     path: string,
     query: Query,
@@ -45,8 +45,8 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
   }
   return Object.freeze<SurveySource>({
     /**
-     * One page of the surveys, most recently created first (endpoint 1 of the API document). Never filtered by status: a survey that
-     * leaves the filter would go stale. A refusal ends the run. So a refused page is requested once more, unless `attemptsMax` is 1.
+     * One page of the surveys, most recently created first (endpoint 1 of the API document). Never filtered by status, because a survey
+     * that leaves the filter would go stale. A refusal ends the run, so a refused page is requested once more, unless `attemptsMax` is 1.
      * Throws the `StatusError` of the last refusal.
      */
     listSurveys: async ({ updatedSince, page }, context) => {

@@ -1,12 +1,12 @@
 /**
- * Writes items in batches: each commit has what has arrived since the one before it, because many items cost hardly more than one
+ * Writes items in batches. Each commit has the items that arrived since the previous commit, because many items cost hardly more than one
  * (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-batches).
  */
 import { type Clock, sleep } from '../base/clock.js'
 
 /**
- * A commit that took 30 ms is followed by a pause of 90 ms, so commits take at most a quarter of the time. What arrives in a pause is
- * written with one commit. A killed run loses it, and the next run reads it again.
+ * A commit that took 30 ms is followed by a pause of 90 ms, so commits take at most a quarter of the time. Items that arrive in a pause are
+ * written with one commit. A killed run loses them, and the next run reads them again.
  */
 const PAUSE_FACTOR = 3
 const PAUSE_MS_MAX = 250
@@ -25,7 +25,10 @@ export class Batch<Item> {
     this.#commitAll = commitAll
   }
 
-  /** Resolves when all items so far are committed. After a failed commit nothing more is committed: it always rejects with that error. */
+  /**
+   * Resolves when all items so far are committed. After a failed commit nothing more is committed, and this always rejects with the error
+   * of that commit.
+   */
   get committed(): Promise<void> {
     return this.#committed
   }

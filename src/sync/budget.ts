@@ -20,11 +20,14 @@ export interface ListingAllowance extends Allowance {
 export interface BundleAllowance extends Allowance {
   /** Reserves the requests that the rest of the bundle needs. False when they do not fit. */
   reserveRest(requests: number): boolean
-  /** Gives back the requests that were reserved and not taken. */
+  /** Returns the requests that were reserved and not taken. */
   release(): void
 }
 
-/** 17 minutes at 60 a minute. A survey that needs more is read in parts, even if nothing limits the run: it may be ended from outside. */
+/**
+ * 17 minutes at 60 a minute. A survey that needs more is read in parts, even if no budget limits the run, because the run may be ended from
+ * outside.
+ */
 const WHOLE_MAX = 1_000
 
 export class RunBudget {
@@ -61,7 +64,7 @@ export class RunBudget {
     }
   }
 
-  /** The most requests of a survey that the run may read as a whole: what it has left when its first survey is read. */
+  /** The most requests of a survey that the run may read as a whole: the requests that are left when its first survey is read. */
   get wholeMax(): number {
     this.#wholeMax ??= Math.min(WHOLE_MAX, this.left(), this.#requestsInTime())
     return this.#wholeMax
@@ -79,7 +82,7 @@ export class RunBudget {
     return fits ? this.#allowanceOf(requests) : null
   }
 
-  /** The same, but waits for requests that bundles under way give back, until `signal` aborts. */
+  /** As `admitBundle`, but waits for requests that bundles under way return, until `signal` aborts. */
   async admitBundleSoon(requests: number, signal: AbortSignal): Promise<BundleAllowance | null> {
     for (;;) {
       const allowance = this.admitBundle(requests)
@@ -93,7 +96,10 @@ export class RunBudget {
     return this.#bundleRequests === 0
   }
 
-  /** The allowance of a survey that is read in parts: all that is left, and the first request of a run; null when nothing is. */
+  /**
+   * The allowance of a survey that is read in parts: all requests that are left, and in any case the first request of a run. Null if no
+   * request is left.
+   */
   admitParts(): BundleAllowance | null {
     const isLeft = () => this.#bundleRequests === 0 || (this.#fitsRequests(1) && this.#fitsDuration(0))
     if (!isLeft()) return null
@@ -113,7 +119,7 @@ export class RunBudget {
     return Math.max(0, this.#requests.left)
   }
 
-  /** The allowance of some of these; null if their time would not fit. */
+  /** The allowance of so many of the requests that are left; null if their time would not fit. */
   admitLeft(requests: number): BundleAllowance | null {
     return this.#fitsDuration(this.#expectedMs(requests)) ? this.#allowanceOf(requests) : null
   }
@@ -153,9 +159,9 @@ export class RunBudget {
   }
 
   /**
-   * Its signal aborts with `signal`, or with a `StoppedError` when a pause or retries hold admitted work up past `--max-duration` by more
-   * than a bundle takes at the cap (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit). Dispose of it
-   * when the run has ended: its timer holds the process.
+   * The signal aborts with `signal`, or with a `StoppedError` when a pause or retries delay admitted work beyond `--max-duration` by more
+   * than the time of a bundle at the cap (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit). Dispose of
+   * it when the run has ended, because its timer holds the process.
    */
   deadline(signal: AbortSignal, rate: () => Rate): Disposable & { readonly signal: AbortSignal } {
     this.#rate = rate
@@ -200,7 +206,7 @@ export class RunBudget {
     return fits
   }
 
-  /** Counts a request that is sent now. Throws a `StoppedError` when the budget has none left. */
+  /** Counts a request that is sent now. Throws a `StoppedError` if the budget has no request left. */
   #take(mayRunOver: boolean, isReserved: boolean): void {
     if (!mayRunOver && !isReserved && !this.#fitsRequests(1)) throw new StoppedError(this.reason())
     if (isReserved) this.#requests.sendReserved()

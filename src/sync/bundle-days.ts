@@ -6,7 +6,7 @@ import type { DaysToRead, SeriesDay } from '../rules/windows.js'
 import { isTyped } from './readings.js'
 import { someAtOnce } from './some-at-once.js'
 
-/** A day that fails is left out. `readDay` returns null then. */
+/** A day for which `readDay` returns null, because it failed, is left out. */
 export const readDays = async (
   toRead: DaysToRead,
   readDay: (day: SeriesDay) => Promise<Reading<Progress> | null>,

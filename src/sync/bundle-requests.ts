@@ -16,7 +16,7 @@ export interface BundleRequestsOptions {
   readonly task: Pick<Task, 'surveyId' | 'reason' | 'isLeftOver'>
   readonly allowance: BundleAllowance
   readonly watch: Pick<EndpointWatch, 'isFailing'>
-  /** Null if it is read as a whole. */
+  /** Null if the survey is read as a whole. */
   readonly parts?: SurveyParts | null
 }
 
@@ -25,14 +25,17 @@ export interface ProgressRequest {
   /** Null for the whole survey. */
   readonly sampleSourceId: number | null
   readonly window?: Window
-  /** An answer of an earlier run does not count. */
+  /** Whether the answer must be new: an answer of an earlier run does not count. */
   readonly isNew?: boolean
 }
 
 export class BundleRequests {
   readonly #run: Pick<Run, 'source' | 'signal' | 'state' | 'rules'>
   readonly #options: BundleRequestsOptions
-  /** Of all readings. A repeated one drops the rows of the first, whose rejections and drift events are still stored. */
+  /**
+   * The answers of all readings of the bundle. A repeated reading replaces the rows of the first, but rejections and drift events of both
+   * are stored.
+   */
   readonly answers: Answer[] = []
 
   constructor(run: Pick<Run, 'source' | 'signal' | 'state' | 'rules'>, options: BundleRequestsOptions) {
@@ -40,7 +43,7 @@ export class BundleRequests {
     this.#options = options
   }
 
-  /** The first page says how many requests the others and their sources take. Throws what keeps them from being sent. */
+  /** By the first page, the requests for the other pages and for their sources are reserved. Throws the error if they do not fit. */
   async sourcesPage(page: number): Promise<Page<SampleSource>> {
     const { surveyId } = this.#options.task
     const context = this.#context('sample_sources')
@@ -55,7 +58,10 @@ export class BundleRequests {
     return this.#keep(this.#run.source.readProgress(query, context))
   }
 
-  /** Throws an `OversizedError` if the rest of the bundle does not fit. `requestsRead`: what was read before, and has to be read again. */
+  /**
+   * Throws an `OversizedError` if the rest of the bundle does not fit. `requestsRead`: the requests that were read before, and have to be
+   * read again.
+   */
   reserveRest(requestsLeft: number, requestsRead: number, at: Instant): void {
     const { allowance, parts } = this.#options
     const requestsNeeded = requestsRead + requestsLeft
@@ -77,7 +83,7 @@ export class BundleRequests {
     return answer
   }
 
-  /** The context is made for each request: the watch may have seen failures since. */
+  /** The context is made anew for each request, because the watch may have seen failures since the last one. */
   #context(kind: SurveyKind): RequestContext {
     const { task, allowance, watch, parts } = this.#options
     const { signal, state } = this.#run
@@ -90,7 +96,7 @@ export class BundleRequests {
   }
 }
 
-/** It has more sources than the settings allow. Its own progress is read. */
+/** The survey has more sources than the settings allow. Only its own progress is read. */
 export class TooManySourcesError extends UpstreamError {
   constructor(surveyId: number, sources: number, sourcesMax: number) {
     super(
@@ -100,7 +106,7 @@ export class TooManySourcesError extends UpstreamError {
   }
 }
 
-/** It does not fit into what the run may read as a whole. */
+/** The survey does not fit into the requests that the run may use for a survey as a whole. */
 export class OversizedError extends Error {
   readonly requestsNeeded: number
   readonly at: Instant

@@ -43,13 +43,13 @@ interface BundleRequest extends BundleRequestsOptions {
 
 export interface BundleReading {
   readonly outcome: BundleOutcome
-  /** The requests that the outcome follows from. */
+  /** The readings from which the outcome follows. */
   readonly readings: Readings
-  /** Why nothing of the survey was read; null if a part was, or the survey is gone. */
+  /** Why nothing of the survey was read; null if a part was read, or the survey is gone. */
   readonly failure: UpstreamError | null
 }
 
-/** How often a bundle is read in all when its list of sources proves to be outdated. */
+/** How often a bundle is read at most, if its list of sources turns out to be outdated. */
 const READINGS_MAX = 3
 
 /** Throws the errors that end the run. */
@@ -71,7 +71,7 @@ export const readBundle = async (run: BundleRun, request: BundleRequest): Promis
         const unread = { error: error.message, isRefused: false }
         const failed = { kind: 'failed', surveyId: request.task.surveyId, unread, mayBeGone: false } as const
         const outcome = { ...failed, at: run.state.serverTime ?? 0n }
-        // Failures of other requests say nothing about such a survey.
+        // For an oversized survey, failures of other requests do not count.
         return { outcome, readings: new Readings(request), failure: error }
       }
       isNotFoundRefusal ||= error.cause instanceof RefusedReadingError
@@ -82,10 +82,10 @@ export const readBundle = async (run: BundleRun, request: BundleRequest): Promis
 interface Attempt extends BundleRun, BundleRequest {
   /** The latest server time before this bundle. */
   readonly now: Instant
-  /** A 404 of a listed source is a refusal. Otherwise the source may have gone, and the list is read again. */
+  /** Whether a 404 of a listed source counts as a refusal. If not, the source may have gone, and the list is read again. */
   readonly isNotFoundRefusal: boolean
   readonly readings: Readings
-  /** Those of all readings of the bundle. */
+  /** The requests of all readings of the bundle. */
   readonly requests: BundleRequests
 }
 
@@ -95,11 +95,11 @@ const ofSource = (id: number): ProgressRequest => ({ kind: 'sample_source_progre
 class BundleReader {
   readonly #attempt: Attempt
   readonly #surveyId: number
-  /** A source that is not found cannot have gone since it was listed. */
+  /** Whether the list is so new that a source that is not found cannot have gone since. */
   #isListCurrent = true
-  /** It has more sources than `limits.sources_per_survey_max`. */
+  /** Whether the survey has more sources than `limits.sources_per_survey_max`. */
   #hasTooMany = false
-  /** Null as long as the known sources were not compared with a list. */
+  /** Null until the known sources are compared with a list. */
   #unlisted: UnlistedSources | null = null
 
   constructor(attempt: Attempt) {
@@ -135,7 +135,7 @@ class BundleReader {
     return { kind: 'failed', surveyId: this.#surveyId, at: state.serverTime ?? 0n, unread, mayBeGone }
   }
 
-  /** Null if it failed, or is too long. */
+  /** Null if the list failed, or is too long. */
   async #readList(): Promise<SourceList | null> {
     const { warehouse, log, readings, requests } = this.#attempt
     const fields = { account: warehouse.account, surveyId: this.#surveyId }
@@ -150,7 +150,7 @@ class BundleReader {
     return await readings.passOver('sample_sources', list)
   }
 
-  /** Null if it failed. */
+  /** Null if the reading failed. */
   #readProgress(request: ProgressRequest): Promise<Reading<Progress> | null> {
     const { requests, readings } = this.#attempt
     const { kind, sampleSourceId } = request
@@ -174,7 +174,7 @@ class BundleReader {
     const present = [...sources.ids, ...unlisted.map(({ id }) => id)]
     const toRead = await this.#daysToRead(progress, isUnchanged, present)
     const requestsLeft = ids.length + (toRead?.days.length ?? 0)
-    // What was read before in vain is read again in the next run.
+    // Answers that were read but do not count are requested again in the next run.
     const requestsRead = Math.max(requests.answers.length, Math.max(1, sources.pages) + 1)
     requests.reserveRest(requestsLeft, requestsRead, progress.readAt)
     this.#isListCurrent = sources.read === 'failed' || isNotFoundRefusal
@@ -218,7 +218,7 @@ class BundleReader {
     return await readUnlisted(ids, readings, (id) => requests.progress(ofSource(id)))
   }
 
-  /** A list that lacks sources that have not gone counts as incomplete. */
+  /** If a list lacks sources that have not gone, the list counts as incomplete. */
   #compare(listed: SourceList, answered: readonly ReadSource[]): SourceList {
     const { stored, readings } = this.#attempt
     if (listed.listedIds === null) return listed
@@ -229,7 +229,7 @@ class BundleReader {
   }
 
   /**
-   * The progress of the survey is read once more, so that it is as new as the survey's row. The progress of its sources is of several
+   * The progress of the survey is read once more, so that it is as new as the survey's row. The progress of its sources comes from several
    * nights, so it does not count as known.
    */
   async #endParts(

@@ -1,4 +1,6 @@
-/** Which listings a run reads: the changes since the cursor, and all surveys if that is due. A listing that drifts is repeated. */
+/**
+ * Which listings a run reads: the changes since the cursor, and all surveys if a full listing is due. A listing that drifts is repeated.
+ */
 import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
 import type { ListingState, Position } from '../model/warehouse.js'
@@ -12,7 +14,7 @@ import { type Discovery, type Run, sawServerTime } from './run-state.js'
 const LISTINGS_MAX = 3
 
 /**
- * `position` is the one before the run. Changes come first, also while a full listing is under way, which may take several runs
+ * `position` is the position before the run. Changes are listed first, also while a full listing is under way, which may take several runs
  * (docs/decisions/listing-and-cursor.md#0003-a-listing-goes-on-in-the-next-run).
  */
 export const discover = async (run: Run, position: Position): Promise<Discovery> => {
@@ -29,7 +31,7 @@ export const discover = async (run: Run, position: Position): Promise<Discovery>
     if (await haveNoneGone(run)) return 'complete'
   }
   state.listing = 'full'
-  // A cursor ahead of the server's time has already begun a new one.
+  // If the cursor was ahead of the server's time, a new full listing has already begun.
   const resumed = changes === 'clock_behind' ? null : full
   const all = await listUntilStable(run, { kind: 'full', cursor: null, resumed })
   return worstOf([changes, all])
@@ -45,20 +47,21 @@ const listChanges = async (
 ): Promise<Discovery | 'clock_behind'> => {
   const { warehouse, state } = run
   state.listing = 'incremental'
-  // A listing at page 1 has drifted or read nothing, so none of its pages count.
+  // A listing whose next page is 1 has drifted or read nothing, so none of its pages count.
   const unfinished = position.listings.incremental
   const resumed = unfinished !== null && unfinished.nextPage > 1 ? unfinished : null
   const end = await listUntilStable(run, { kind: 'incremental', cursor: since, resumed })
   if (end !== 'complete' || resumed === null) return end
-  // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise readers
-  // would see them a night late.
+  // A resumed listing is complete as of its start. Changes after that start, on pages that an earlier run had read, are listed now;
+  // otherwise readers would see them a night late.
   const cursor = changesSince(await warehouse.position())
   return await listUntilStable(run, { kind: 'incremental', cursor, resumed: null })
 }
 
 /**
- * Whether the API has as many surveys as are known; true too if the budget leaves no request for it. A survey that is gone and one that was
- * never listed could hide each other (docs/decisions/listing-and-cursor.md#0081-a-count-takes-the-place-of-most-full-listings).
+ * Whether the API has as many surveys as we know. Also true if the budget leaves no request for the count. A survey that is gone and a
+ * survey that was never listed could hide each other
+ * (docs/decisions/listing-and-cursor.md#0081-a-count-takes-the-place-of-most-full-listings).
  */
 const haveNoneGone = async ({
   source,

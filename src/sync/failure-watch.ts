@@ -1,6 +1,6 @@
 /**
- * Decides when failures of single surveys end the run: many in a row, or an API that refuses most requests. An endpoint that answers for
- * none of many surveys is broken as a whole: the run reads the other endpoints, and ends as failed
+ * Decides when failures of single surveys end the run: many in a row, or an API that refuses most requests. If an endpoint answers for none
+ * of many surveys, it is broken as a whole: the run reads the other endpoints, and ends as failed
  * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
 import { type ErrorCode, UpstreamError } from '../base/errors.js'
@@ -36,7 +36,7 @@ export class FailureWatch {
     this.#rowKinds = new Set()
   }
 
-  /** Nothing of the survey was read. `isKnown`: the API also refused it in an earlier run. */
+  /** Nothing of the survey was read. `isKnown`: the API also refused the survey in an earlier run. */
   failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void {
     this.#last = error
     for (const { kind } of refusals) this.#refused.add(kind)
@@ -77,7 +77,7 @@ export class FailureWatch {
 const notFoundIn = (refusals: readonly RefusedReadingError[]): number =>
   refusals.filter(({ kind }) => kind === 'not_found').length
 
-/** The only one of the kinds; null if there are several, or failures that are no refusals. */
+/** The kind, if there is only one; null if there are several, or failures that are no refusals. */
 const onlyOf = (kinds: ReadonlySet<RefusalKind | null>): RefusalKind | null => {
   const [kind] = kinds
   return kinds.size === 1 ? (kind ?? null) : null
@@ -96,9 +96,9 @@ const WRONG_ADDRESS =
   'The address looks wrong: check base_url, and that the service answers below it. A 404 alone marks no survey as missing'
 const FORBIDDEN = 'Check which surveys this id and token may read'
 
-/** Fewer surveys may fail by themselves. */
+/** The least surveys for a verdict, because fewer may fail for reasons of their own. */
 const SURVEYS_MIN = 5
-/** So many failures in a row, each after all its retries. */
+/** Failures in a row, each after all its retries, after which an endpoint counts as failing. */
 const FAILING_IN_A_ROW_MIN = 5
 
 const NAMES: Readonly<Record<SurveyKind, string>> = {
@@ -138,12 +138,12 @@ export class EndpointWatch {
     if (!endpoint.hasAnswered) endpoint.failures.set(failure.surveyId, failure)
   }
 
-  /** It has failed again and again since its last answer. Until it answers, one attempt for each survey is enough. */
+  /** Whether the endpoint has failed again and again since its last answer. Until it answers, one attempt for each survey is enough. */
   isFailing(kind: SurveyKind): boolean {
     return this.#of(kind).failuresInARow >= FAILING_IN_A_ROW_MIN
   }
 
-  /** The failure of every endpoint that answered for no survey; null without one. */
+  /** The failure of an endpoint that answered for no survey; null without one. */
   async verdict(warehouse: Pick<AccountWarehouse, 'answeredSurveys'>): Promise<UpstreamError | null> {
     const problems: string[] = []
     const errors: UpstreamError[] = []
@@ -174,8 +174,8 @@ export class EndpointWatch {
 }
 
 /**
- * A survey that the endpoint refused before and never answered says nothing about the endpoint, unless it has never answered for any
- * survey. `answered` are the surveys that it answered in earlier runs.
+ * A survey for which the endpoint was refused before, and never answered, says nothing about the endpoint, unless the endpoint has never
+ * answered for any survey. `answered` are the surveys for which it answered in earlier runs.
  */
 const isBroken = (failures: readonly EndpointFailure[], answered: ReadonlySet<number>): boolean =>
   failures.filter(({ surveyId, wasRefused }) => !wasRefused || answered.size === 0 || answered.has(surveyId))

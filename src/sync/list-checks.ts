@@ -1,5 +1,5 @@
 /**
- * What shows that a list is not complete: it has no end, it shows a row twice, or its rows moved between the pages
+ * Signs that a list is not complete: it has no end, it shows a row twice, or its rows moved between the pages
  * (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated).
  */
 import { UpstreamError } from '../base/errors.js'
@@ -9,7 +9,7 @@ import type { Page } from '../model/survey-source.js'
 
 /** Pages for records that are created while a list is read: tens of thousands of records at the usual page size. */
 export const PAGES_MORE_MAX = 500
-/** More than a day of requests at 60 a minute. */
+/** An upper bound of pages: more than a day of requests at 60 a minute. */
 export const PAGES_MAX = 100_000
 
 /**
@@ -18,7 +18,7 @@ export const PAGES_MAX = 100_000
  */
 export const pagesMaxOf = (firstTotal: number): number => Math.min(PAGES_MAX, firstTotal + PAGES_MORE_MAX)
 
-/** The list is given up, and does not count as complete. */
+/** The error of a list that is abandoned, and does not count as complete. */
 export const endlessList = (what: string, firstTotal: number): UpstreamError =>
   new UpstreamError(
     'endless_list',
@@ -26,11 +26,11 @@ export const endlessList = (what: string, firstTotal: number): UpstreamError =>
       `${firstTotal} records. Report this to the owner of the API`,
   )
 
-/** Rows may have been skipped. */
+/** A listing in which rows may have been skipped. */
 export interface ListingDrift {
-  /** What the list repeats, in words; null if no repetition explains the drift. */
+  /** The rows that the list repeats, in words; null if no repetition explains the drift. */
   readonly repeated: string | null
-  /** Another reading would show the same. */
+  /** Whether another reading would show the same drift. */
   readonly isLasting: boolean
 }
 
@@ -42,8 +42,9 @@ export const driftText = ({ repeated }: ListingDrift): string =>
     : `the list of surveys shows ${repeated}, and fewer surveys than it announces`
 
 /**
- * The rows that a list has shown so far. Finds those that it shows more than once. Nothing can move within one page, so two rows there are
- * the API's. A row on two pages has usually moved, but not if the next reading shows it on the same two.
+ * The rows that a list has shown so far, to find rows that it shows more than once. Nothing can move within one page, so a row that is
+ * twice on one page is a repetition of the API. A row on two pages has usually moved, but not if the next reading shows it on the same two
+ * pages.
  */
 export class ShownRows {
   readonly #what: string
@@ -53,7 +54,7 @@ export class ShownRows {
   #onTwoPages: string | null = null
   onOnePage: string | null = null
 
-  /** `what` is one row of the list. `before`: what the reading before repeated; null if nothing. */
+  /** `what` names a row of the list. `before`: what the previous reading repeated; null if nothing. */
   constructor(what: 'survey' | 'source', before: string | null) {
     this.#what = what
     this.#before = before
@@ -79,25 +80,25 @@ export class ShownRows {
   }
 }
 
-/** Listings of more pages are not repeated because a survey may have taken the place of another. */
+/** A listing of more pages is not repeated for the mere possibility that one survey has replaced another. */
 const REPLACED_PAGES_MAX = 20
 
-/** What a listing of surveys has shown so far. */
+/** The surveys that a listing has shown so far. */
 export class ShownSurveys {
   readonly rows: ShownRows
   /** When each survey was updated; null if its row could not be typed. */
   readonly #updatedAt = new Map<number, Instant | null>()
-  /** Those of the first pages that have not changed since the first was read. */
+  /** The surveys of the first pages that have not changed since the first page was read. */
   readonly #unchanged = new Set<number>()
   #firstPageAt: Instant | null = null
   #rejected = 0
 
-  /** `before`: what the reading before repeated; null if nothing. */
+  /** `before`: what the previous reading repeated; null if nothing. */
   constructor(before: string | null) {
     this.rows = new ShownRows('survey', before)
   }
 
-  /** The rows of the next page, but for those that are older than a row of the same survey on an earlier page. */
+  /** The rows of the next page, without rows that are older than a row of the same survey on an earlier page. */
   newerRows(page: Page<Survey>): Survey[] {
     const { rows, rejections, pagination, readAt } = page
     this.#firstPageAt ??= readAt
@@ -113,10 +114,10 @@ export class ShownSurveys {
   }
 
   /**
-   * Whether one of `total` surveys of a listing of changes may have been skipped while another one entered, which the total does not show.
-   * A survey that leaves the listing pulls the later rows up, and one of them is skipped. The total stays the same if an older survey
-   * changes at that moment and enters further down. But that survey changed after the first page was read. A listed survey that changes
-   * again looks the same, so this only repeats a short listing.
+   * Whether one of `total` surveys of a listing of changes may have been skipped while another survey entered, so that the total stayed the
+   * same. When a survey leaves the listing, the later rows move up, and one of them is skipped. If an older survey changes at the same
+   * moment, it enters further down. It is then a survey that changed after the first page was read. A listed survey that changes again
+   * looks the same, so only short listings are repeated for this.
    */
   mayLack(total: number, page: number): boolean {
     return page > 1 && page <= REPLACED_PAGES_MAX && this.#unchanged.size + this.#rejected < total

@@ -15,7 +15,7 @@ import type { ListingAllowance } from './budget.js'
 import { endlessList, type ListingDrift, MOVED, pagesMaxOf, ShownSurveys } from './list-checks.js'
 import { addRows, type Run, sawServerTime } from './run-state.js'
 
-/** Pages that are read while they wait for a commit. They bound the memory. */
+/** Pages that may wait for their commit. The limit bounds the memory. */
 const UNCOMMITTED_PAGES_MAX = 50
 
 interface ListingOptions {
@@ -23,9 +23,9 @@ interface ListingOptions {
   readonly kind: ListingKind
   readonly resumed: ListingState | null
   readonly updatedSince: Instant | null
-  /** The totals alone decide whether it drifted. */
+  /** Whether the totals alone decide if the listing drifted. */
   readonly isCertain: boolean
-  /** What the reading before repeated; null if nothing. */
+  /** What the previous reading repeated; null if nothing. */
   readonly repeated: string | null
 }
 
@@ -44,7 +44,7 @@ export class Listing {
   readonly #shown: ShownSurveys
   #previousTotal: number
   #leastTotal: number | null
-  /** The page after those that were read one after another. */
+  /** The page after the last page that was read without a gap. */
   #nextPage: number
   #pagesRead = 0
 
@@ -59,7 +59,7 @@ export class Listing {
     this.#nextPage = resumed?.nextPage ?? 1
   }
 
-  /** Reads the pages. However it ends, the pages that were read are committed. */
+  /** Reads the pages. In any case, also after an error, the read pages are committed. */
   async read(): Promise<ListingEnd> {
     try {
       return await this.#readPages()
@@ -84,7 +84,7 @@ export class Listing {
       if (page === null) return MOVED
       sawServerTime(state, page.readAt)
       if (isFirst && isAhead(cursors, page.readAt)) {
-        // Stored at once: if the run ends here, the next one still lists all surveys.
+        // Stored at once, so that the next run lists all surveys even if this run ends here.
         await this.#begin(page, 'full', null)
         return 'clock_behind'
       }
@@ -126,7 +126,7 @@ export class Listing {
     })
   }
 
-  /** Hands a page to its commit. With a `drift` surveys may have been skipped: the listing starts again then. */
+  /** Passes a page to its commit. With a `drift`, surveys may have been skipped, and the listing starts again. */
   async #take(
     page: Page<Survey>,
     number: number,
@@ -143,7 +143,7 @@ export class Listing {
     const next = resumed === null ? next_page : pageAfter(read, this.#nextPage, gone)
     this.#previousTotal = totalCount
     this.#nextPage = next ?? number + 1
-    // The surveys of all pages are counted after the last one.
+    // Surveys are counted after the last page, when all pages are committed.
     if (next === null) await this.#pages.committed
     const surveys = this.#shown.newerRows(page)
     const committedAt = instantFromMs(clock.nowMs())
@@ -157,7 +157,7 @@ export class Listing {
       listed: drift === null ? listed : { ...listed, nextPage: 1 },
       pagination,
     })
-    // The end of the listing throws the error of a commit.
+    // The error of a commit is thrown at the end of the listing.
     committed.catch(() => undefined)
     if (this.#pagesRead % UNCOMMITTED_PAGES_MAX === 0) await committed
     return { next, drift }
@@ -183,8 +183,9 @@ export class Listing {
   }
 
   /**
-   * A survey that leaves the listing pulls the later rows up, and one of them may be skipped: the total shrinks, or fewer surveys arrive
-   * than announced (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if none can have been skipped.
+   * When a survey leaves the listing, the later rows move up, and one of them may be skipped: the total shrinks, or fewer surveys arrive
+   * than announced (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if no survey can have been
+   * skipped.
    */
   async #driftOf(page: Page<Survey>, last: ListingPage, announced: number): Promise<ListingDrift | null> {
     const missing = announced - (await this.#run.warehouse.countListed(last))

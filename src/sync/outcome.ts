@@ -1,4 +1,4 @@
-/** Decides how a run ended: exit code, status and one line of reason. That is pure; `finishRun` reports and records it. */
+/** Decides how a run ended: exit code, status and one line of reason. The decision is pure; `finishRun` reports and records it. */
 import type { Span } from '../base/clock.js'
 import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { counted } from '../base/human.js'
@@ -8,7 +8,7 @@ import type { LeftOut, RunCommand, RunFacts, RunReport, RunStatus } from '../mod
 import { countedDrift } from '../model/run-record.js'
 import type { RunDependencies, RunRules, RunState } from './run-state.js'
 
-/** What the outcome of a sync follows from. */
+/** The facts from which the outcome of a sync follows. */
 type EndOfRun = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
   Pick<RunReport, 'surveysFailed'> &
   Omit<RunFacts, 'failingSurveys' | 'rejections'>
@@ -132,7 +132,7 @@ const STATUSES: ReadonlyMap<ExitCode, RunStatus> = new Map([
   [EXIT_CODES.partial, 'partial'],
 ])
 
-/** Keeps the reason on one line. */
+/** The most drift events that a reason names, so that it fits on one line. */
 const DRIFT_NAMED_MAX = 3
 
 /** Names the first drift events, as in `survey.priority, survey.status "archived", …; `. */
@@ -147,7 +147,7 @@ const contractBroken = (
   return data(`${countedDrift(driftEvents)} under contract: freeze (${names}_sync.drift_events)`)
 }
 
-/** Reports a run, and records it. `ownOf` gives the outcome, and what only its command has. */
+/** Reports a run, and records it. `ownOf` gives the outcome, and the fields that only its command has. */
 export const finishRun = async (
   { warehouse, runId, only }: Pick<RunDependencies, 'warehouse' | 'runId' | 'only'>,
   { command, span, state }: { readonly command: RunCommand; readonly span: Span; readonly state: RunState },

@@ -1,27 +1,27 @@
 /**
- * The answers of a survey that is read in parts. They are kept in the warehouse as they arrive, and enter the tables together when the
- * last of them is there (docs/decisions/bundles-and-refusals.md#0088-a-survey-that-does-not-fit-into-a-run-is-read-in-parts).
+ * The answers of a survey that is read in parts. The answers are kept in the warehouse as they arrive, and enter the tables together after
+ * the last one (docs/decisions/bundles-and-refusals.md#0088-a-survey-that-does-not-fit-into-a-run-is-read-in-parts).
  */
 import type { KeptAnswer, KeptAnswers } from '../base/allowance.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
 import type { AccountWarehouse, OversizedTask, Stamp } from '../model/warehouse.js'
 import type { Task } from '../rules/queue.js'
 
-/** Answers between two commits. A killed run loses them, and the requests that are under way. */
+/** Answers between two commits. A killed run loses them and the requests under way. */
 const ANSWERS_AT_ONCE = 100
 
 export class SurveyParts implements KeptAnswers {
   readonly #surveyId: number
   readonly #commit: (answers: ReadonlyMap<string, KeptAnswer>) => Promise<void>
   readonly #kept: Map<string, KeptAnswer>
-  /** When the first answer of an earlier run came; null without one. */
+  /** The time of the first answer of an earlier run; null without one. */
   readonly begunAt: Instant | null
-  /** Pages that must not be given again. */
+  /** Pages that must not be returned again. */
   readonly #used = new Set<string>()
   #new = new Map<string, KeptAnswer>()
   #lastCommit = Promise.resolve()
   #isLonger = false
-  /** As far as it is known. */
+  /** The requests that the survey needs, as far as known. */
   requestsNeeded: number
 
   static async begin(
@@ -59,11 +59,11 @@ export class SurveyParts implements KeptAnswers {
     this.#kept.set(request, answer)
     this.#new.set(request, answer)
     if (this.#new.size >= ANSWERS_AT_ONCE) this.#lastCommit = this.#keep()
-    // Otherwise a kill would also lose what arrives during a commit.
+    // One commit at a time: otherwise a kill would also lose answers that arrive during a commit.
     await this.#lastCommit
   }
 
-  /** Commits what is not committed yet. The next run goes on there. */
+  /** Commits the remaining answers. The next run continues from them. */
   async stop(at: Instant): Promise<OversizedTask> {
     await this.#keep()
     const parts = { answers: this.#kept.size, isLonger: this.#isLonger }

@@ -27,7 +27,7 @@ export const planOf = async (
 
 /**
  * The whole queue of the run, the most urgent task first. Without a server time, only tasks that are already queued. If the run is about
- * some surveys, all of these and no others.
+ * some surveys, exactly these.
  */
 export const queueDue = async (run: Run): Promise<readonly Task[]> => {
   const { warehouse, rules, runId, log, state, only } = run

@@ -1,4 +1,7 @@
-/** Publishes the committed state, also of a failed run. A run whose publish failed or was stopped is recorded again with its new outcome. */
+/**
+ * Publishes the committed state, also after a failed run. If the publish failed or was stopped, the run is recorded again with its new
+ * outcome.
+ */
 import type { Clock } from '../base/clock.js'
 import { EXIT_CODES, isStop, messageOf, StoppedError, UnsyncedError, WarehouseError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
@@ -95,12 +98,15 @@ const recordAgain = async (
   return { accounts, failures }
 }
 
-/** A run ends within ten seconds (docs/how-to/limit-a-run.md). The rest of them is for recording how the run ended, and for closing the files. */
+/**
+ * A run ends within ten seconds (docs/how-to/limit-a-run.md). The rest of this time is for recording the end of the run, and for closing
+ * the files.
+ */
 export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
 
 /**
- * The deadline counts from the abort of `signal`. `forWorkFromNow` aborts with `signal`; if that has aborted already, when the deadline
- * passes. Dispose of it after the work: its timer holds the process.
+ * The deadline counts from the abort of `signal`. `forWorkFromNow` aborts with `signal`, or at the deadline if `signal` has already
+ * aborted. Dispose of it after the work, because its timer holds the process.
  */
 export const shutdownDeadlineAfter = (
   signal: AbortSignal,

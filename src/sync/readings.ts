@@ -1,6 +1,6 @@
 /**
  * Collects the failures of single requests while one survey is read. A failure of one endpoint says nothing about the others, so the
- * reading goes on. What the failures mean together is decided at the end of the bundle.
+ * reading goes on. The end of the bundle decides what the failures mean together.
  */
 import { UpstreamError } from '../base/errors.js'
 import type { Progress } from '../model/fields.js'
@@ -18,7 +18,7 @@ interface ReadingsOptions {
 export class Readings {
   readonly #options: ReadingsOptions
   readonly #failures: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
-  /** Those of a survey that may have gone: they say something about the endpoint once the survey answers. */
+  /** Refusals of a survey that may have gone. They say something about the endpoint only when the survey answers. */
   #unproven: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
   answers = 0
 
@@ -26,7 +26,7 @@ export class Readings {
     this.#options = options
   }
 
-  /** The result of `reading`, or null if it failed. Throws errors that end the run, and those that make the bundle read again. */
+  /** The result of `reading`, or null if it failed. Throws errors that end the run, and errors after which the bundle is read again. */
   async passOver<Result>(kind: SurveyKind, reading: Promise<Result>): Promise<Result | null> {
     const { task, watch } = this.#options
     try {
@@ -46,7 +46,7 @@ export class Readings {
     }
   }
 
-  /** All failures are 404, and no page of this run showed the survey: they say nothing about the API. */
+  /** Whether all failures are 404, and no page of this run showed the survey. Then the failures say nothing about the API. */
   isUnproven(): boolean {
     return this.#options.task.isUnseen && !this.isComplete() && this.#areNotFound()
   }
@@ -56,7 +56,7 @@ export class Readings {
     watch.failed(kind, { surveyId: task.surveyId, error, wasRefused: task.refusals > 0 })
   }
 
-  /** What the run itself does not read. It says nothing about the endpoint. */
+  /** Adds a failure that is our own decision, and says nothing about the endpoint. */
   fail(kind: SurveyKind, error: UpstreamError): void {
     this.#failures.push({ kind, error })
   }
@@ -65,14 +65,14 @@ export class Readings {
     return this.#failures.length === 0
   }
 
-  /** Both the survey's own endpoints answered 404, and every other failure was a 404 too. */
+  /** Whether both the survey's own endpoints answered 404, and every other failure was a 404 too. */
   areAllNotFound(): boolean {
     const failed = (own: SurveyKind) => this.#failures.some(({ kind }) => kind === own)
     return this.#areNotFound() && failed('sample_sources') && failed('survey_progress')
   }
 
   /**
-   * All failures are 404, for the first time: a full listing shows whether the survey has gone. A survey that was refused
+   * Whether all failures are 404, for the first time. Then a full listing shows whether the survey has gone. A survey that was refused
    * before is known to be listed.
    */
   mayBeGone(): boolean {
@@ -84,7 +84,7 @@ export class Readings {
     return this.#failures.map(({ error }) => error).filter((error) => error instanceof RefusedReadingError)
   }
 
-  /** What failed, when not all was read. */
+  /** The part that failed, if not everything was read. */
   unread(): UnreadPart {
     const [first = 'nothing of the survey was read', ...more] = this.#failures.map(
       ({ error }) => error.message,
@@ -101,7 +101,7 @@ export class Readings {
   }
 }
 
-/** It did not fail, and its row could be typed. */
+/** Whether the reading succeeded, and its row could be typed. */
 export const isTyped = (
   reading: Reading<Progress> | null,
 ): reading is Reading<Progress> & { readonly row: Progress } => reading !== null && reading.row !== null
@@ -109,14 +109,17 @@ export const isTyped = (
 export const isNotFound = (error: unknown): boolean =>
   error instanceof RefusedReadingError && error.kind === 'not_found'
 
-/** The list of sources is outdated. It and everything that depends on it are read again. The cause is a refusal, if there was one. */
+/** The list of sources is outdated, so it is read again with everything that depends on it. The cause is a refusal, if there was one. */
 export class OutdatedSourcesError extends UpstreamError {
   constructor(message: string, options?: ErrorOptions) {
     super('sources_outdated', message, options)
   }
 }
 
-/** Awaits a reading of a listed source. After a 404 it may have gone since its list was read: an `OutdatedSourcesError`. */
+/**
+ * Awaits a reading of a listed source. After a 404, throws an `OutdatedSourcesError`, because the source may have gone since the list was
+ * read.
+ */
 export const checkListedSource = async <Result>(
   surveyId: number,
   sourceId: number,

@@ -1,6 +1,6 @@
 /**
- * Reads the progress of surveys as of days before they were first read, so that a new warehouse has a pace at once. No run has to: it comes
- * after everything else, and takes only requests that the budget of the run has left
+ * Reads the progress of surveys as of days before they were first read, so that a new warehouse has a pace at once. This is optional: it
+ * comes after everything else, and takes only requests that the budget of the run has left
  * (docs/decisions/queue-and-refresh.md#0084-the-days-before-the-first-reading-are-reconstructed).
  */
 import { isStop } from '../base/errors.js'
@@ -13,15 +13,18 @@ import { EndpointWatch } from './failure-watch.js'
 import { Readings } from './readings.js'
 import { addRows, type Run, sawServerTime } from './run-state.js'
 
-/** Surveys that are read at the same time, and committed together. A killed run loses their requests. */
+/** Surveys that are read at the same time, and committed together. A killed run loses these requests. */
 const READ_AT_ONCE = 8
 
 interface Past extends ReconstructedSurvey {
-  /** What ends the run; null without it. */
+  /** The error that ends the reading; null without one. */
   readonly ended: { readonly error: unknown } | null
 }
 
-/** Throws what ends the run. A budget ends only this, not the run: `signal` is that of the run without its time limit. */
+/**
+ * Throws errors that end the run. A budget ends only the reconstruction, not the run. `signal` is the signal of the run without its time
+ * limit.
+ */
 export const reconstruct = async (run: Run, signal: AbortSignal): Promise<void> => {
   const { warehouse, rules, runId, budget, log, state } = run
   const now = state.serverTime
@@ -52,7 +55,7 @@ export const reconstruct = async (run: Run, signal: AbortSignal): Promise<void> 
 
 const KIND = 'daily_progress'
 
-/** One after the other, up to the first that cannot be read: the next run goes on there. Never rejects. */
+/** Reads windows one after the other, up to the first that cannot be read, where the next run continues. Never rejects. */
 const readPast = async (
   run: Run,
   surveyId: number,

@@ -12,7 +12,10 @@ interface ReplayDependencies
   readonly rules: OutcomeRules
 }
 
-/** Throws errors that concern all accounts. The next run then marks this one as killed; the rows are still in quarantine. */
+/**
+ * Throws errors that concern all accounts. After such an error, the next run marks this one as killed, and the rows are still in
+ * quarantine.
+ */
 export const replayAccount = async (dependencies: ReplayDependencies): Promise<RunReport> => {
   const { warehouse, decodeAgain, clock, signal, rules, runId, version } = dependencies
   const span = startSpan(clock)

@@ -1,6 +1,6 @@
 /**
- * May a run send one more request, and for what? `--max-requests` is one counter for all accounts: whoever asks first has the requests
- * (docs/decisions/accounts-and-budgets.md#0054-accounts-take-requests-as-they-need-them).
+ * Decides whether a run may send one more request, and counts the reasons. `--max-requests` is one counter for all accounts, first come,
+ * first served (docs/decisions/accounts-and-budgets.md#0054-accounts-take-requests-as-they-need-them).
  */
 import { EventEmitter, once } from 'node:events'
 import type { Allowance } from '../base/allowance.js'
@@ -17,11 +17,11 @@ import {
 export class RequestCounter implements Allowance {
   readonly #max: number
   #sent = 0
-  /** For work under way, which gives back what it does not need. */
+  /** Requests that are reserved for work under way. Work returns the requests that it does not need. */
   #reserved = 0
   readonly #changes = new EventEmitter().setMaxListeners(0)
 
-  /** A `max` of null is no limit. */
+  /** `max` null: no limit. */
   constructor(max: number | null) {
     this.#max = max ?? Number.POSITIVE_INFINITY
   }
@@ -50,7 +50,7 @@ export class RequestCounter implements Allowance {
     this.#change(1, 0)
   }
 
-  /** The same for a request that was reserved. */
+  /** Counts a reserved request that is sent. */
   sendReserved(): void {
     this.#change(1, -1)
   }
@@ -59,7 +59,7 @@ export class RequestCounter implements Allowance {
     this.#change(0, requests)
   }
 
-  /** Gives back requests that were reserved. */
+  /** Returns reserved requests. */
   release(requests: number): void {
     this.#change(0, -requests)
   }

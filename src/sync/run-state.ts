@@ -1,4 +1,4 @@
-/** What a run needs, and what it has done so far. */
+/** The dependencies of a run, and its state so far. */
 import type { Clock } from '../base/clock.js'
 import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
@@ -29,7 +29,7 @@ export interface RunDependencies {
   readonly signal: AbortSignal
   readonly rules: RunRules
   /**
-   * Ids of surveys: the run lists nothing, and reads all of these and no others
+   * With these ids of surveys, the run lists nothing, and reads exactly these surveys
    * (docs/decisions/queue-and-refresh.md#0085-some-surveys-now-and-some-not-at-all).
    */
   readonly only?: readonly number[] | undefined
@@ -39,7 +39,7 @@ export interface RunDependencies {
   readonly version: string
 }
 
-/** The run of one account: what it works with, and what it has done so far. */
+/** The run of one account: its dependencies, and its state so far. */
 export interface Run extends RunDependencies {
   readonly budget: RunBudget
   readonly state: RunState
@@ -48,7 +48,7 @@ export interface Run extends RunDependencies {
 export interface RunRules {
   readonly discover: DiscoverRules
   readonly refresh: RefreshRules
-  /** Those of the account; by default none. */
+  /** The exclude rules of the account; by default none. */
   readonly exclude?: ExcludeRules | undefined
   readonly history: HistoryRules
   readonly budget: Budget
@@ -59,7 +59,7 @@ export interface RunRules {
     readonly rejected_rows_max: number
     /** A run stops when this many tasks in a row have failed. */
     readonly consecutive_failures_max: number
-    /** Of a survey with more sources, only its own progress is read. */
+    /** If a survey has more sources, only its own progress is read. */
     readonly sources_per_survey_max: number
   }
   readonly full: boolean
@@ -72,7 +72,7 @@ export interface RunState {
   listing: ListingKind | null
   /** Null if an error ended the listing. */
   discovery: Discovery | null
-  /** What the list of surveys repeats, if that and not drift left the cursor where it was; null otherwise. */
+  /** What the list of surveys repeats, if a repetition, and not drift, kept the cursor from moving; null otherwise. */
   repeated: string | null
   /** Why a signal or a budget stopped the run; null otherwise. */
   stopped: string | null
@@ -82,7 +82,7 @@ export interface RunState {
   readonly requestUsage: UsageBook
   /** The server time of the run's first answer. */
   begunAt: Instant | null
-  /** The latest server time. It is "now" for every rule in this run. */
+  /** The latest server time, which is "now" for every rule in this run. */
   serverTime: Instant | null
   readonly rows: Record<string, RowCounts>
 }

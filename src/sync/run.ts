@@ -46,11 +46,11 @@ export const runAccount = async (dependencies: RunDependencies): Promise<RunRepo
     })
   try {
     if (only === undefined) state.discovery = await discover(run, before)
-    // It lists nothing, so our clock and the last listing say what the server's shows. Its answers may show a later time.
+    // The run lists nothing, so the server's time follows from our clock and the last listing, until an answer shows a later time.
     else state.serverTime = serverNow(await warehouse.pastRuns(rules.discover.overlap), clock.nowMs())
     if (state.discovery === 'interrupted') state.stopped = budget.reason()
     const tasks = await queueDue(run)
-    // Before the long part: otherwise a small budget would prevent compaction in every run.
+    // Before the long part, because a small budget would otherwise prevent compaction in every run.
     if (only === undefined) await compactHistory(run)
     await refresh(run, tasks)
     if (only === undefined) await reconstruct(run, dependencies.signal)

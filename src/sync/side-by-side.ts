@@ -1,5 +1,5 @@
 /**
- * Runs all accounts at the same time. An error that the run of one throws (a warehouse that cannot be written, a bug) stops the others
+ * Runs all accounts at the same time. An error that one run throws (a warehouse that cannot be written, a bug) stops the others
  * (docs/decisions/accounts-and-budgets.md#0051-accounts-run-side-by-side).
  */
 import { EXIT_CODES, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
@@ -12,13 +12,13 @@ interface SideBySide<Account, Report> {
   readonly requestsMax: number | null
   readonly signal: AbortSignal
   readonly log: Log
-  /** The run of one account, with the counter of all. `signal` also aborts when the run of another account threw. */
+  /** The run of one account, with the counter of all accounts. `signal` also aborts after the run of another account has thrown. */
   readonly run: (account: Account, requests: RequestCounter, signal: AbortSignal) => Promise<Report>
 }
 
 /**
- * The reports are in the order of the accounts. If a run threw, it rejects after all runs have ended, with the first error of the
- * warehouse, or else the first: other errors may be consequences of that.
+ * The reports are in the order of the accounts. If a run throws, this rejects after all runs have ended: with the first error of the
+ * warehouse, or else with the first error, because later errors may be consequences.
  */
 export const sideBySide = async <Account extends { readonly name: string }, Report>({
   accounts,

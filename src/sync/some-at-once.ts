@@ -2,12 +2,12 @@
 import pLimit from 'p-limit'
 import { isStop } from '../base/errors.js'
 
-/** The client limits those of all bundles together. */
+/** The most requests of one bundle at the same time. The client limits the requests of all bundles together. */
 const REQUESTS_AT_ONCE = 8
 
 /**
- * The results are in the order of `items`. When one item fails, those that still wait never start. A budget does not end what is under
- * way: its answers are kept.
+ * The results are in the order of `items`. When one item fails, items that still wait never start. A budget does not end work under way,
+ * whose answers are kept.
  */
 export const someAtOnce = async <Item, Result>(
   items: readonly Item[],

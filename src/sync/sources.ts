@@ -25,8 +25,8 @@ const LISTINGS_MAX = 3
 type ReadPage = (page: number) => Promise<Page<SampleSource>>
 
 /**
- * `warn` reports a list that shows a source more than once, and so fewer sources than it announces. Its sources are read, but
- * none counts as gone.
+ * `warn` reports a list that shows a source more than once, and therefore fewer sources than it announces. The sources of such a list are
+ * read, but no source counts as gone.
  */
 export const readSources = async (
   surveyId: number,
@@ -90,7 +90,7 @@ const readPages = async (
   return pages
 }
 
-/** The list that the pages show. `missing`: how many more sources the last of them announces. */
+/** The list that the pages show. `missing`: how many more sources the last page announces. */
 const gather = (pages: readonly Page<SampleSource>[]): { list: SourceList; missing: number } => {
   const last = pages.at(-1)
   const rows = newestById(pages.flatMap((page) => page.rows))
@@ -110,7 +110,8 @@ const gather = (pages: readonly Page<SampleSource>[]): { list: SourceList; missi
 }
 
 /**
- * Whether the list of sources, all of it typed, and the survey's progress equal what is stored, and the progress of every source is stored.
+ * Whether the list of sources, completely typed, and the survey's progress equal the stored ones, and the progress of every source is
+ * stored.
  */
 export const equalsStored = (
   stored: StoredBundle,
@@ -124,6 +125,6 @@ export const equalsStored = (
   return listed.rows.every((row) => isSameRow(storedById.get(row.id) ?? {}, row))
 }
 
-/** Whether every cell that was read is as it was before. */
+/** Whether every cell that was read is unchanged. */
 const isSameRow = (before: CellRow, now: object): boolean =>
   Object.entries(now).every(([name, cell]) => before[name] === cell)

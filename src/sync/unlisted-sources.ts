@@ -1,5 +1,5 @@
 /**
- * The known sources that a complete list lacks. Their progress shows which of them have gone
+ * The known sources that a complete list lacks. Their progress shows which sources have gone
  * (docs/decisions/listing-and-cursor.md#0089-a-short-list-marks-nothing-by-itself).
  */
 import { UpstreamError } from '../base/errors.js'
@@ -25,11 +25,11 @@ export const unlistedIn = (
 
 export interface ReadSource {
   readonly id: number
-  /** Null if it failed. */
+  /** Null if the reading failed. */
   readonly reading: Reading<Progress> | null
 }
 
-/** Those whose progress is not found are left out. */
+/** Sources whose progress is not found are left out. */
 export const readUnlisted = async (
   ids: readonly number[],
   readings: Readings,
@@ -44,16 +44,16 @@ export const readUnlisted = async (
 }
 
 export interface UnlistedSources {
-  /** Without those that have gone. */
+  /** The sources that have not gone. */
   readonly ids: readonly number[]
   readonly answering: number
-  /** Number of those that are not found, and have not gone: another complete list has to agree. */
+  /** The number of sources that are not found but have not gone, because another complete list has to agree. */
   readonly unconfirmed: number
 }
 
 /**
- * A source has gone if the list lacks it, and its progress is not found. Many at once have gone only if the complete list before lacked
- * them too. `answered` are the sources whose progress is not a 404.
+ * A source has gone if the list lacks it, and its progress is not found. Many sources at once have gone only if the previous complete list
+ * lacked them too. `answered` are the sources whose progress is not a 404.
  */
 export const compareUnlisted = (
   stored: Pick<StoredBundle, 'knownSourceIds' | 'unlistedSourceIds'>,

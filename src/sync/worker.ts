@@ -16,9 +16,9 @@ import { addRows, type Run, sawServerTime } from './run-state.js'
 
 /** Enough to keep the client's eight connections busy while some bundles have only one request left. */
 const READ_AT_ONCE = 8
-/** Surveys that are read, or wait for their commit. They bound the memory. */
+/** Surveys that are read, or wait for their commit. The limit bounds the memory. */
 const UNDER_WAY_MAX = 64
-/** Surveys whose stored rows are read together. They bound the memory. */
+/** Surveys whose stored rows are read together. The limit bounds the memory. */
 const STORED_AT_ONCE = 32
 
 class Worker {
@@ -30,13 +30,16 @@ class Worker {
   readonly #endpoints = new EndpointWatch()
   readonly #outcomes: Batch<BundleOutcome>
   readonly #reading = new Set<Promise<unknown>>()
-  /** The surveys that are read, and those that wait for their commit. */
+  /** The surveys that are read or wait for their commit. */
   readonly #underWay = new Set<Promise<void>>()
-  /** Surveys that failed. Until they are committed, nobody knows whether the run goes on, so no other survey is begun. */
+  /**
+   * The number of failed surveys that are not committed yet. Their commit decides whether the run goes on, so no other survey is begun
+   * before.
+   */
   #undecided = 0
-  /** Those that the run cannot read as a whole. They wait until all others are read, or do not fit either. */
+  /** Surveys that the run cannot read as a whole. They wait until all other surveys are read, or do not fit either. */
   readonly #large: Task[] = []
-  /** Those that would fit into a run, but not into what this one has left. */
+  /** Surveys that would fit into a run, but not into the requests that this run has left. */
   readonly #left: Task[] = []
   #requestsLeft: number
 
@@ -51,20 +54,22 @@ class Worker {
     this.#requestsLeft = sum(tasks.map(({ requests }) => requestsIn(requests)))
   }
 
-  /** Throws what ends the run. */
+  /** Throws the error that ends the run. */
   async work(): Promise<void> {
     const { signal, state, warehouse, runId, budget } = this.#run
     await this.#readAll()
-    // The budget lets bundles under way end; a signal or a failure has aborted them. Complete bundles are committed.
+    // Bundles under way are completed when the budget is used up, and were aborted by a signal or a failure. Complete bundles are
+    // committed.
     await Promise.all(this.#underWay)
     await this.#readInParts()
     const broken = await this.#endpoints.verdict(warehouse)
-    // A run that a budget or a signal stops has seen enough of such an endpoint too.
+    // A broken endpoint is reported also if a budget or a signal stops the run.
     if (broken !== null)
       state.ended = { exitCode: broken.exitCode, code: broken.code, message: broken.message }
     if (signal.aborted) throw abortReason(signal)
     if (this.#left.length > 0) throw new StoppedError(budget.reason())
-    // The surveys are not at fault. After a stop their refusals count, so that the next run begins with other surveys.
+    // The endpoint is at fault and not the surveys, so their refusals are forgotten. After a stop the refusals stay, so that the next run
+    // begins with other surveys.
     if (broken !== null) await warehouse.forgetRefusals(runId)
     endIf(this.#watch.lastVerdict() ?? broken)
   }
@@ -94,12 +99,15 @@ class Worker {
     return this.#run.warehouse.storedBundles(tasks.map(({ surveyId }) => surveyId))
   }
 
-  /** One after the other, so that one of them comes to its end. If no survey fitted, the most urgent one is read. */
+  /**
+   * Reads large surveys one after the other, so that one of them is completed. If no survey fitted, the most urgent survey is read in
+   * parts.
+   */
   async #readInParts(): Promise<void> {
     const { budget, signal, warehouse, runId, clock, state, log } = this.#run
     const nothingFits = this.#large.length === 0 && budget.isUnused
     const large = nothingFits ? this.#left.splice(0, 1) : this.#large
-    // What was begun comes first: otherwise many would be begun, and none ended.
+    // Begun surveys come first: otherwise many would be begun, and none completed.
     for (const task of large.toSorted((a, b) => Number(b.isBegun) - Number(a.isBegun))) {
       const allowance = signal.aborted ? null : budget.admitParts()
       if (allowance === null) {
@@ -147,7 +155,7 @@ class Worker {
     this.#report(task)
   }
 
-  /** Commits what was read, and decides whether the run goes on. */
+  /** Commits a reading, and decides whether the run goes on. */
   async #commit(task: Task, reading: BundleReading): Promise<void> {
     const { log, signal, state } = this.#run
     const { outcome, failure } = reading

@@ -39,7 +39,7 @@ export const bucketStorage = async (held: HoldStorage, storage: StorageSettings)
   const { settings, command, runId, log, observer, signal, openStore = openRealStore } = held
   const clock = systemClock
   await requireWritable(settings.warehouseDirectory)
-  // Connections of its own: uploads that are throttled must not delay a renewal.
+  // The lease has connections of its own, because throttled uploads must not delay a renewal.
   const store = await openStore(storage)
   const leaseStore = await openStore({ ...storage, ...LEASE_LIMITS })
   try {
@@ -58,7 +58,7 @@ export const bucketStorage = async (held: HoldStorage, storage: StorageSettings)
   }
 }
 
-/** A renewal that gets no answer is soon sent again: a lease lives for a minute. */
+/** A renewal without an answer is soon sent again, because a lease lives for a minute. */
 const LEASE_LIMITS = { attemptsMax: 2, silenceMsMax: 8_000 }
 
 interface HeldBucket extends HoldStorage {
@@ -70,11 +70,11 @@ interface HeldBucket extends HoldStorage {
   readonly clock: Clock
 }
 
-/** A run that a signal stopped has so long for its ledgers and its lease: it ends within ten seconds, and may publish for eight. */
+/** The time of a run that a signal stopped for its ledgers and its lease: the run ends within ten seconds, and may publish for eight. */
 const RELEASE_AFTER_SIGNAL_MS_MAX = 1_500
 const RELEASE_MS_MAX = 60_000
 
-/** For the last requests of a run. Dispose of it after these. */
+/** The time limit of the last requests of a run. Dispose of it after these requests. */
 const endingLimit = (clock: Clock, stopping: AbortSignal) => {
   const limit = createTimeLimit(clock)
   const ending = (ms: number) =>
@@ -92,11 +92,11 @@ const endingLimit = (clock: Clock, stopping: AbortSignal) => {
 class BucketStorage implements Storage {
   readonly #held: HeldBucket
   readonly signal: AbortSignal
-  /** Whether the local ledgers hold every request that may still count: they were taken over. */
+  /** Whether the ledgers were taken over, so that the local ones hold every request that may still count. */
   #hasLedgers = false
-  /** Until the store and the layout are known to be right, nothing but the lease is written. */
+  /** Whether store and layout are known to be right. Before that, only the lease is written. */
   #mayWrite = false
-  /** Of the last requests: from the first of them on. */
+  /** The time limit of the last requests; null before the first of them. */
   #limit: ReturnType<typeof endingLimit> | null = null
 
   constructor(held: HeldBucket) {
@@ -130,7 +130,7 @@ class BucketStorage implements Storage {
       clock,
       log,
       command: `fieldwork-sync ${command}`,
-      // In the first run with the bucket: a warehouse that lost its work database moves there too.
+      // In the first run with the bucket, a warehouse that lost its work database also moves into the bucket.
       published: stateOf(contents) === STATE_NOTHING ? publishedPlaces(directory) : [bucketStates(local)],
     })
     const publishing = { ...this.#held, ...published, pointer, database, directory, report, stopping }
@@ -168,7 +168,7 @@ class BucketStorage implements Storage {
       throw new ObjectStoreError(
         `the run ended before it could prove that ${leaseStore.address} keeps conditions`,
       )
-    // A run that has taken the bucket over leaves the newer end.
+    // If another run has taken the bucket over, its record stays.
     const isReplaced = (last: string | undefined) => lease.lost.aborted && last !== runId
     await changeLastRun(
       leaseStore,
@@ -229,13 +229,13 @@ class BucketStorage implements Storage {
     this.#hasLedgers = true
   }
 
-  /** Returns the ledgers in the bucket; null if these do not hold every request that may still count. */
+  /** Returns the ledgers in the bucket; null if they do not hold every request that may still count. */
   async #uploadLedgers(signal: AbortSignal): Promise<NamedLedgers | null> {
     const { settings, store, lease, log } = this.#held
     const { previous } = lease
     try {
       if (this.#hasLedgers) return await uploadLedgers(this.#held, signal)
-      // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
+      // A run that ended before its ledgers were ready sent nothing, and its disk may have old ledgers.
       if (previous !== null) return previous.hasLedgers ? previous.ledgers : null
       const note = await readNote(settings.warehouseDirectory)
       return note?.storage === store.address ? null : {}

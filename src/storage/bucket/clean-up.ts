@@ -1,6 +1,6 @@
 /**
- * Removes what nothing names any more: mark, then sweep. Never by age alone, because a file of the current version may be years old.
- * Never without age either: a reader that has just read the pointer must find what it named.
+ * Removes objects that nothing names any more: mark, then sweep. Age alone does not decide, because a file of the current version may be
+ * years old. But a young object always stays, because a reader that has just read the pointer must find the objects that it named.
  */
 import { HOUR_MS } from '../../base/durations.js'
 import type { Log } from '../../base/log.js'
@@ -23,9 +23,9 @@ import { readManifest } from './restore.js'
 interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
   readonly store: ObjectStore
   readonly lease: Pick<Lease, 'assertHeld'>
-  /** As it is in the bucket now. */
+  /** The pointer as it is in the bucket now. */
   readonly pointer: PointerContents
-  /** The published formats. The addresses of others go as well. */
+  /** The published formats. The addresses of other formats are removed as well. */
   readonly formats: readonly PublishFormat[]
   readonly log: Log
   readonly signal: AbortSignal
@@ -33,9 +33,9 @@ interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
 }
 
 export const CLEAN_UP_LIMITS = {
-  /** A manifest and its data files are kept for so long, even if it is not one of the newest three, milliseconds. */
+  /** How long a manifest and its data files are kept even if the manifest is not one of the newest three, milliseconds. */
   keepMs: 30 * 24 * HOUR_MS,
-  /** Nothing younger is removed, milliseconds. */
+  /** The least age of a removed object, milliseconds. */
   sweepAfterMs: 48 * HOUR_MS,
 }
 export type CleanUpLimits = Readonly<typeof CLEAN_UP_LIMITS>
@@ -45,7 +45,7 @@ const DELETED_AT_ONCE_MAX = 1_000
 
 interface Marked {
   readonly listed: readonly ListedObject[]
-  /** What is kept; null if a kept manifest is damaged: then nothing may be removed. */
+  /** The keys that are kept; null if a kept manifest is damaged, so that nothing may be removed. */
   readonly named: ReadonlySet<string | null | undefined> | null
 }
 
@@ -75,7 +75,7 @@ export const mark = async (
     }
     named.add(key)
     for (const { path } of manifest.tables.flatMap(({ files }) => files)) named.add(path)
-    // Databases are large: only those of the versions that the pointer names are kept.
+    // Databases are large, so only the databases of versions that the pointer names are kept.
     if (key === current || earlier.includes(key)) named.add(manifest.database.key)
     onKept(key, manifest)
   }
@@ -90,7 +90,8 @@ export const cleanUp = async (options: CleanUpOptions, marked?: Marked): Promise
   const objects = listed.filter(({ key }) => isWrittenOnce(key) || isAddress(key))
   const swept = sweptKeys(objects, named, limits)
   const logs = await outlivedLogs(options, listed, swept)
-  // One request deletes its keys in any order, so manifests go first: after a kill no manifest is left whose files are gone.
+  // One request deletes its keys in any order, so manifests are deleted in an earlier request than files: a kill never leaves a manifest
+  // without its files.
   const groups = [...logs, swept.filter(isManifest), swept.filter((key) => !isManifest(key))]
   for (const keys of groups)
     for (let from = 0; from < keys.length; from += DELETED_AT_ONCE_MAX) {
@@ -100,7 +101,7 @@ export const cleanUp = async (options: CleanUpOptions, marked?: Marked): Promise
   return groups.flat().length
 }
 
-/** The keys of Delta logs that have to go before these files. */
+/** The keys of Delta logs that have to be removed before these files. */
 const outlivedLogs = async (
   { store, log, limits = CLEAN_UP_LIMITS, ...options }: CleanUpOptions,
   listed: readonly ListedObject[],
@@ -124,7 +125,7 @@ const outlivedLogs = async (
   return removalGroups(objects, directories)
 }
 
-/** The keys of the manifests that are kept, from the oldest on: those the pointer names, and the young ones. */
+/** The keys of the manifests that are kept, from the oldest on: the manifests that the pointer names, and the young ones. */
 const keptManifests = (
   objects: readonly ListedObject[],
   { manifest, earlier }: PointerContents,
@@ -133,7 +134,7 @@ const keptManifests = (
   const listed = objects.filter(({ key }) => isManifest(key))
   const present = new Set(listed.map(({ key }) => key))
   const young = listed.filter(({ ageMs }) => ageMs === null || ageMs < keepMs).map(({ key }) => key)
-  // An earlier manifest that was deleted protects nothing. The current one must exist.
+  // An earlier manifest that was deleted protects nothing. The current manifest must exist.
   const older = earlier.filter((key) => present.has(key))
   const kept = new Set([...(manifest === null ? [] : [manifest]), ...older, ...young])
   return [...kept].toSorted((a, b) => versionOf(a) - versionOf(b))

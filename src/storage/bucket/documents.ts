@@ -1,6 +1,6 @@
 /**
- * What is in the bucket: its keys, relative to the prefix, and its JSON documents; also the note in the local directory. Everything
- * below `versions`, `data`, `duckdb` and `snapshots` is written once; its keys hold the run's id, so two writers never use the same key.
+ * The content of the bucket: its keys, relative to the prefix, and its JSON documents. Also the note in the local directory. Everything
+ * below `versions`, `data`, `duckdb` and `snapshots` is written once. The keys contain the run's id, so two writers never use the same key.
  */
 import { z } from 'zod'
 import { ADDRESSES } from '../../model/publish-formats.js'
@@ -11,20 +11,20 @@ export const LAYOUT_KEY = 'layout.json'
 export const POINTER_KEY = 'current.json'
 export const LEASE_KEY = 'lease.json'
 export const PROOF_KEY = 'conditional-writes.json'
-/** Followed by the name of the local file. */
+/** The prefix of ledgers, followed by the name of the local file. */
 export const LEDGERS = 'ledger/'
 export const VERSIONS = 'versions/'
 export const DATA = 'data/'
 const DATABASES = 'duckdb/'
 const SNAPSHOTS = 'snapshots/'
-/** What clean-up sweeps. The last one has the addresses of formats that are no longer published. */
+/** The prefixes that clean-up sweeps. The last one has the addresses of formats that are no longer published. */
 export const SWEPT_PREFIXES: readonly string[] = [VERSIONS, DATA, DATABASES, SNAPSHOTS, 'fieldwork.']
-/** Where a run leaves a trace before its first request to the API. */
+/** Keys and prefixes below which a run leaves a trace before its first request to the API. */
 export const TRACES: readonly string[] = [POINTER_KEY, PROOF_KEY, LEDGERS, VERSIONS]
 
 /** Enough digits that the keys of versions sort by number. */
 const VERSION_DIGITS = 6
-/** A version a minute for 1,900 years. */
+/** Enough for a version a minute for 1,900 years. */
 const VERSION_MAX = 999_999_999
 const SHA_LENGTH = 16
 
@@ -59,7 +59,7 @@ export const versionOf = (manifest: string): number => Number.parseInt(manifest.
 /** Whether readers find the newest version at this key. Each run replaces the object. */
 export const isAddress = (key: string): boolean => Object.values<string>(ADDRESSES).includes(key)
 
-/** Whether a run wrote the object, and no other run writes it again. The placeholder of a folder, or a person's notes, are not ours. */
+/** Whether a run wrote the object, and no other run writes it again. The placeholder of a folder, or notes of a person, are not ours. */
 export const isWrittenOnce = (key: string): boolean => WRITTEN_ONCE.some((form) => form.test(key))
 
 /** Whether a run, or a check, wrote the object, which is listed below one of `TRACES`. */
@@ -67,19 +67,19 @@ export const isTrace = (key: string): boolean =>
   key === POINTER_KEY || key === PROOF_KEY || isManifest(key) || LEDGER.test(key)
 
 const format = z.literal(1)
-/** A document that is replaced carries a `token` of its own: so after a lost answer we see whether we wrote it. */
+/** Each version of a document that is replaced has its own `token`, by which we see after a lost answer whether we wrote it. */
 const token = z.string()
 
 const namedObjectSchema = z.object({ key: pathBelow, bytes: z.number(), sha256: z.string() })
-/** An object with what is needed to verify a copy of it. */
+/** An object, with the size and checksum that verify a copy. */
 export type NamedObject = z.output<typeof namedObjectSchema>
 
 /** `layout.json`: the division into shards. Null: the bucket is not divided. Never changed. */
 export const layoutSchema = z.object({ format, shards: z.number().nullable() })
 
 /**
- * `conditional-writes.json`: the store was proven to keep the conditions of writes. `store` names the server and the address that were
- * tried: in another store, a copy of the bucket proves nothing.
+ * `conditional-writes.json`: the proof that the store checks the conditions of writes. `store` names the tested server and address, so that
+ * a copy of the bucket in another store proves nothing.
  */
 export const proofSchema = z.object({ format, store: z.string() })
 
@@ -101,7 +101,7 @@ export const leaseSchema = z.object({
   holder: holderSchema,
   /** Whether the holder uploaded its request ledgers before it released the lease. */
   ledgers_uploaded: z.boolean(),
-  /** The uploaded ledgers by name, each with the `token` of its document. Null if nobody knows, as in a lease of an older version. */
+  /** The uploaded ledgers by name, each with the `token` of its document. Null if unknown, as in a lease of an older version. */
   ledgers: z.record(z.string(), z.string()).nullable().catch(null),
 })
 export type LeaseDocument = z.output<typeof leaseSchema>
@@ -114,16 +114,16 @@ const pointerShape = z.object({
   manifest: pathBelow.nullable(),
   /** Key of the version's database, for readers. */
   database: pathBelow.nullable(),
-  /** Manifests of the versions that were published before, newest first. */
+  /** Manifests of earlier published versions, newest first. */
   earlier: z.array(pathBelow),
-  /** The versions that a catalog shows, also this one, newest first: the last of each day, and the newest three. */
+  /** The versions that a catalog shows, the current one included, newest first: the last of each day, and the newest three. */
   shown: z.array(z.object({ manifest: pathBelow, published_at: z.string() })).default([]),
   run: z.string().nullable(),
   published_at: z.string().nullable(),
   /** A newer state of the work database than the version's. */
   snapshot: namedObjectSchema.nullable(),
 })
-/** A version that is not that of its manifest would be counted on from there. */
+/** The version must be the manifest's version, because later versions are counted from it. */
 export const pointerSchema = pointerShape.refine(
   ({ version, manifest }) => version === (manifest === null ? 0 : versionOf(manifest)),
 )
@@ -146,14 +146,14 @@ export const stateOf = ({ snapshot, manifest }: PointerContents): string =>
   snapshot?.key ?? manifest ?? STATE_NOTHING
 export const STATE_NOTHING = 'nothing'
 
-/** `versions/…`: what is in a version. The `path` of a file is its key. */
+/** `versions/…`: the content of a version. The `path` of a file is its key. */
 export const manifestSchema = parquetManifestSchema.extend({ database: namedObjectSchema })
 export type BucketManifest = z.output<typeof manifestSchema>
 
 /** `ledger/…`: a request ledger. `written_at_ms` is the wall clock of the writer, milliseconds since 1970. */
 export const ledgerSchema = z.object({ format, token, written_at_ms: z.number(), text: z.string() })
 
-/** `bucket.json` in the local directory: what the local work database is derived from. */
+/** `bucket.json` in the local directory: the state from which the local work database is derived. */
 export const noteSchema = z.object({
   format,
   /** Address of the bucket and prefix. */

@@ -1,6 +1,6 @@
 /**
- * What follows the pointer: Delta logs, the fixed addresses, and then clean-up. The version is published already, and all of this is derived
- * from it, so a failure is made good by the next run.
+ * The steps after the pointer is replaced: Delta logs, the fixed addresses, and then clean-up. The version is already published, and
+ * everything here is derived from it, so the next run repairs a failure.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,18 +28,20 @@ interface PublishedVersion extends BucketPublishing {
   readonly manifest: BucketManifest
   /** Key of the manifest. */
   readonly key: string
-  /** What was below `data` before it. */
+  /** The objects below `data` before this version. */
   readonly objects: readonly ListedObject[]
   readonly staging: string
   readonly signal: AbortSignal
 }
 
-/** Also what catalog and clean-up share. */
+/** A published version, with the state that catalog and clean-up share. */
 interface Following extends PublishedVersion {
   readonly marked: () => ReturnType<typeof markWithCatalog>
 }
 
-/** Returns what readers open. Throws the error of the first format that could not follow, such as `delta_behind`. */
+/**
+ * Returns the reports of the formats that readers open. Throws the error of the first format that could not follow, such as `delta_behind`.
+ */
 export const followPointer = async (version: PublishedVersion): Promise<readonly PublishReport[]> => {
   const following = { ...version, marked: once(() => markWithCatalog(version)) }
   const behind = await bringUpToDate(following)
@@ -47,7 +49,7 @@ export const followPointer = async (version: PublishedVersion): Promise<readonly
   return reportsOf(version, behind)
 }
 
-/** What clean-up keeps, and the catalog of it: what this shows must not be too old a moment later. */
+/** The keys that clean-up keeps, and a catalog of the same versions: clean-up must not remove a version that the catalog shows. */
 const markWithCatalog = async (version: PublishedVersion) => {
   const { contents: pointer } = version.pointer
   const { rows, add } = catalogOf(pointer)
@@ -58,12 +60,12 @@ const markWithCatalog = async (version: PublishedVersion) => {
 interface Follower {
   readonly format: PublishFormat
   readonly error: ErrorCode
-  /** What is behind if it fails. */
+  /** The name of the format in a message that it lags. */
   readonly what: string
   follow(version: Following): Promise<void>
 }
 
-/** What follows the pointer: projections of the version, of which readers see the newest. */
+/** The formats that follow the pointer: projections of the version, of which readers see the newest. */
 const FOLLOWERS: readonly Follower[] = [
   {
     format: 'delta',
@@ -103,7 +105,7 @@ const FOLLOWERS: readonly Follower[] = [
 ]
 
 /**
- * Returns the formats of which readers do not see this version, because time ran out. Every follower is tried, also after one that
+ * Returns the formats in which readers do not see this version, because time ran out. Every follower is tried, also after another one
  * failed. The next run catches up in any case.
  */
 const bringUpToDate = async (version: Following): Promise<readonly PublishFormat[]> => {
@@ -164,14 +166,14 @@ const reportsOf = (
     return { format, path: `${address}/${path}`, bytes }
   })
 
-// What readers find at fixed keys: the database of the newest version, the DuckLake catalog, and the report. Nothing is read from them, and
-// no version names them.
+// Objects at fixed keys for readers: the database of the newest version, the DuckLake catalog, and the report. We never read them, and no
+// version names them.
 
 type Replacing = Pick<BucketPublishing, 'store' | 'lease'> & { readonly signal: AbortSignal }
 
 /**
- * Replaces the object by that of the newest version. A paused run cannot replace what a later run wrote: the ETag that it found is gone,
- * and then it does not hold the lease any more.
+ * Replaces the object by the newest version's. A paused run cannot replace an object that a later run wrote: the ETag that the paused run
+ * read is outdated, and it no longer holds the lease.
  */
 export const replaceObject = async (
   { store, lease, signal }: Replacing,
@@ -187,7 +189,7 @@ export const replaceObject = async (
       : putOwned({ ...put, body }, async () =>
           (await etagOf(store, key, signal)) === replaces ? null : { kind: 'lost' as const },
         ))
-    // Otherwise a late put of an earlier run has arrived, or our own copy, which nobody downloads to see that.
+    // If the put is lost, a late put of an earlier run has arrived, or our own copy. We would have to download the object to know which.
     if (outcome.kind === 'written') return
   }
   throw new ObjectStoreError(`${store.address}/${key} was replaced while it was being written`)
@@ -202,8 +204,8 @@ const etagOf = async (store: ObjectStore, key: string, signal: AbortSignal): Pro
 }
 
 /**
- * The catalog of the versions that the pointer shows; `add` takes the manifests from the oldest on. `rows` throws if the newest is not
- * among them: readers would go back.
+ * The catalog of the versions that the pointer shows; `add` takes the manifests from the oldest on. `rows` throws if the newest version is
+ * not among them, because readers would see an older one.
  */
 export const catalogOf = ({ version, manifest: newest, shown }: PointerContents) => {
   const catalog = new CatalogRows()

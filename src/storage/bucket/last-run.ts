@@ -1,14 +1,17 @@
-/** `last-run.json` of a bucket. Only the holder of the lease writes it, so it needs no clock: the lease says whether a run is under way. */
+/**
+ * `last-run.json` of a bucket. Only the holder of the lease writes the document, and the lease says whether a run is under way, so no clock
+ * is needed.
+ */
 import { parseJson } from '../../base/parse.js'
 import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
 import { putDocument, stamp } from '../../object-store/owned-document.js'
 import { LAST_RUN_KEY, type LastRunDocument, type LastRuns, lastRunSchema, lastRunsOf } from '../last-run.js'
 import type { LeaseState } from './lease.js'
 
-/** The next run replaces an object that cannot be read. */
+/** Null for an object that cannot be read, which the next run replaces. */
 const contentsOf = (body: Uint8Array): LastRunDocument | null => parseJson(lastRunSchema, body)
 
-/** Null if nothing is there that can be read. */
+/** Null without a readable document. */
 export const readLastRuns = async (
   store: ObjectStore,
   lease: LeaseState | null,

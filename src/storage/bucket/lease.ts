@@ -1,7 +1,7 @@
 /**
- * The lease: one writer at a time for a bucket. It lives for a minute, and its holder renews it until it is released or lost. Clocks of
- * machines are never compared: we take another run's lease only after we watched it unchanged for its whole life, on our own monotonic
- * clock.
+ * The lease: one writer at a time for a bucket. A lease lives for a minute, and its holder renews it until the lease is released or lost.
+ * Clocks of machines are never compared: we take another run's lease only after we watched it unchanged for its whole life, by our own
+ * monotonic clock.
  */
 import { type Clock, sleep } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, messageOf, WarehouseError } from '../../base/errors.js'
@@ -29,12 +29,12 @@ export class LeaseLostError extends WarehouseError {
   }
 }
 
-/** Another run takes a lease over after watching it unchanged for so long. */
+/** Another run takes a lease over after it watched the lease unchanged for this long. */
 export const LEASE_MS = 60_000
 const RENEW_EVERY_MS = LEASE_MS / 3
-/** After a failed renewal. */
+/** The wait after a failed renewal. */
 const RENEW_AGAIN_MS = 1_000
-/** The holder stops so long before the lease ends: clocks of two machines may run at a different speed. */
+/** The holder stops this long before the lease ends, because clocks of two machines may run at different speeds. */
 const MARGIN_MS = 5_000
 /** How often we look at another run's lease. */
 const WATCH_EVERY_MS = 5_000
@@ -45,15 +45,15 @@ const TAKES_MAX = 10
 export type NamedLedgers = Readonly<Record<string, string>>
 
 export interface PreviousHolder {
-  /** Null if its lease was deleted. */
+  /** Null if the lease was deleted. */
   readonly id: string | null
-  /** False: it was killed or lost its way to the bucket, and we took the lease over. */
+  /** False: the holder was killed or lost its connection to the bucket, and we took the lease over. */
   readonly wasReleased: boolean
-  /** Whether the bucket has every request of it: it uploaded its request ledgers, and then released the lease. */
+  /** Whether the bucket has every request of the holder, because it uploaded its request ledgers before it released the lease. */
   readonly hasLedgers: boolean
-  /** Which these are; null if nobody knows. */
+  /** The uploaded ledgers; null if unknown. */
   readonly ledgers: NamedLedgers | null
-  /** Since it wrote the lease last, by the store's clock, milliseconds; null if unknown. */
+  /** The time since the holder last wrote the lease, by the store's clock, milliseconds; null if unknown. */
   readonly ageMs: number | null
 }
 
@@ -64,7 +64,7 @@ interface LeaseOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer?: Pick<RunObserver, 'waiting'> | undefined
-  /** Ends the waiting for the lease. It does not end the lease. */
+  /** Ends the wait for the lease, but not the lease. */
   readonly signal: AbortSignal
 }
 
@@ -76,7 +76,7 @@ export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
   let watched: WatchedLease | null = null
   for (let takes = 0; takes < TAKES_MAX; ) {
     const stored = await readDocument(store, LEASE_KEY, leaseSchema, signal)
-    // Whoever has watched a lease knows that a run was here.
+    // If we have watched a lease, a run was here.
     const isNew = stored === null && watched === null && !(await hasTraces(store, signal))
     const action: LeaseAction = isNew ? 'take' : leaseAction(stored, watched, clock.monotonicMs())
     if (action === 'held') throw heldBy(store, stored?.document ?? null)
@@ -113,7 +113,7 @@ const sayWhy = ({ store, log, observer }: LeaseOptions, stored: StoredLease): vo
     )
 }
 
-/** Whether a run was here before. It writes its lease first, so a lease that is missing beside a trace was deleted. */
+/** Whether a run was here before. A run writes its lease before any other trace, so with a trace, a missing lease was deleted. */
 const hasTraces = async (store: ObjectStore, signal: AbortSignal): Promise<boolean> => {
   for (const prefix of TRACES)
     for await (const { key } of store.list(prefix, signal)) if (isTrace(key)) return true
@@ -122,19 +122,19 @@ const hasTraces = async (store: ObjectStore, signal: AbortSignal): Promise<boole
 
 /** The lease that we watch: unchanged since `sinceMs` of our monotonic clock. */
 interface WatchedLease {
-  /** Null: it was deleted. */
+  /** Null: the lease was deleted. */
   readonly etag: string | null
   readonly sinceMs: number
 }
 
-/** `leftMs`: watch it for so long. */
+/** `leftMs`: how long to watch the lease. */
 type LeaseAction = 'take' | 'held' | { readonly leftMs: number }
 
-/** What to do about the lease that was found, or about one that was deleted. */
+/** What to do about the stored lease, or about a deleted one. */
 const leaseAction = (stored: StoredLease, watched: WatchedLease | null, monotonicMs: number): LeaseAction => {
   if (stored?.document.state === 'free') return 'take'
   if (watched === null) return { leftMs: LEASE_MS }
-  // Nobody renews a lease by deleting it, so its last holder gets the whole time to notice.
+  // A deleted lease may still have a holder, which gets the whole time to notice.
   if (watched.etag !== (stored?.etag ?? null)) return stored === null ? { leftMs: LEASE_MS } : 'held'
   const leftMs = watched.sinceMs + LEASE_MS - monotonicMs
   return leftMs > 0 ? { leftMs } : 'take'
@@ -174,16 +174,16 @@ const previousOf = (stored: StoredLease): PreviousHolder => ({
   ageMs: stored?.ageMs ?? null,
 })
 
-/** A lease that is held, for those who only read. */
+/** A lease that is held, for commands that only read. */
 export interface LeaseState {
   readonly holder: LeaseHolder
   /** The holder, for people. */
   readonly name: string
-  /** False if it was not renewed in its time: a killed run holds it until another one takes it over. */
+  /** False if the lease was not renewed in time: after a kill, it stays held until another run takes it over. */
   readonly isAlive: boolean
 }
 
-/** Null if it is free. */
+/** Null if the lease is free. */
 export const readLease = async (store: ObjectStore, signal: AbortSignal): Promise<LeaseState | null> => {
   const stored = await readDocument(store, LEASE_KEY, leaseSchema, signal)
   if (stored?.document.state !== 'held') return null
@@ -250,7 +250,10 @@ export class Lease {
     if (this.#lost.signal.aborted) throw this.#lost.signal.reason
   }
 
-  /** `ledgers` are those in the bucket; null if these are not all that may still count. Failures are logged: the lease ends by itself. */
+  /**
+   * `ledgers` are the ledgers in the bucket; null if they do not have every request that may still count. Failures are only logged, because
+   * the lease ends by itself.
+   */
   async release({ ledgers, signal }: Release): Promise<void> {
     if (this.#ended.signal.aborted) return
     this.#ended.abort()
@@ -289,7 +292,7 @@ export class Lease {
     }
   }
 
-  /** Writes the lease in the place of our own last one. Returns the error if it is no longer ours. */
+  /** Replaces the lease that we wrote last. Returns the error if the lease is no longer ours. */
   async #put(
     state: LeaseDocument['state'],
     ledgers: NamedLedgers | null,
@@ -321,8 +324,8 @@ export class Lease {
   }
 
   /**
-   * For how long the lease is safe, milliseconds, at most 0 when it has ended. A suspended machine stops the monotonic clock, so the wall
-   * clock counts too. If the wall clock jumps ahead, the run ends early, and nothing else happens.
+   * How long the lease is still safe, milliseconds; at most 0 when it has ended. The monotonic clock stops while a machine is suspended, so
+   * the wall clock counts too. If the wall clock jumps ahead, the run only ends early.
    */
   #safeForMs(): number {
     const [from, at] = [this.#renewedAt, now(this.#options.clock)]

@@ -1,7 +1,7 @@
 /**
  * Hands the request ledgers of a bucket over from run to run, so that the cap also holds when the next run is on another machine. All
- * ledgers are handed over, because a run may use only some of the accounts. Clocks of machines are not compared: a ledger counts as if
- * it had been written when it is read.
+ * ledgers are handed over, because a run may use only some of the accounts. Clocks of machines are not compared: a ledger counts as if it
+ * had been written at the moment when it is read.
  */
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
@@ -32,8 +32,8 @@ export interface HandingOver {
 }
 
 /**
- * Fills the local ledgers before the first request: then they hold every request that may still count. `ledgersOf` is the last run whose
- * requests are all in the local ledgers; null if the directory was never used with this bucket.
+ * Fills the local ledgers before the first request, with every request that may still count. `ledgersOf` is the last run whose requests are
+ * all in the local ledgers; null if the directory was never used with this bucket.
  */
 export const restoreLedgers = async (
   handing: HandingOver,
@@ -52,7 +52,7 @@ export const restoreLedgers = async (
   const names = [...new Set([...own, ...listed.keys(), ...Object.keys(previous?.ledgers ?? {})])]
   const source = ledgerSource(previous, ledgersOf, listed.values())
   const local = new Set(ledgerNames(directory))
-  // What a directory sent before it was used with this bucket counts as well.
+  // Requests that were sent from this directory before it was used with the bucket count as well.
   if ((source === 'bucket' || source === 'unknown') && ledgersOf !== null)
     for (const name of local) replaceLedgerText(directory, name, '')
   if (source === 'unknown') assumeFull(handing, names, whyUnknown(previous))
@@ -68,50 +68,50 @@ export const restoreLedgers = async (
   }
   for (const name of own) {
     if (!ledgerNames(directory).includes(name)) replaceLedgerText(directory, name, '')
-    // If this run is killed, the next one knows by this of which accounts it may have used up the cap.
+    // If this run is killed, the next run knows by these ledgers which accounts this run may have used.
     if (!listed.has(name)) await uploadLedger(handing, name, '', signal)
   }
 }
 
 /**
- * After so long no request counts under any setting: the longest window is an hour, and a request that was lost holds its slot for two
- * timeouts of at most ten minutes more.
+ * After this time no request counts under any setting: the longest window is an hour, and a lost request holds its slot for two timeouts of
+ * at most ten minutes more.
  */
 const LEDGER_MS_MAX = 2 * 3_600_000
 
 /**
- * Which ledgers hold every request that may still count. `none` is needed, because no run was here for hours. `local`: those in the
- * directory. `bucket`: those in the bucket. `unknown`: nobody knows, so assume that each cap was used up just now.
+ * Which ledgers hold every request that may still count. `none`: no ledger is needed, because no run was here for hours. `local`: the
+ * ledgers in the directory. `bucket`: the ledgers in the bucket. `unknown`: each cap is assumed to be used up now.
  */
 type LedgerSource = 'none' | 'local' | 'bucket' | 'unknown'
 
-/** `ledgersOf` as in `restoreLedgers`; `inBucket`: the ledgers there. */
+/** `ledgersOf` as in `restoreLedgers`; `inBucket`: the ledgers in the bucket. */
 export const ledgerSource = (
   previous: PreviousHolder | null,
   ledgersOf: string | null,
   inBucket: Iterable<ListedObject>,
 ): LedgerSource => {
-  // A bucket that was emptied has forgotten what other directories sent.
+  // A bucket that was emptied no longer has the requests of other directories.
   if (previous === null) return ledgersOf === null ? 'none' : 'unknown'
-  // An old lease beside a young ledger was restored.
+  // An old lease beside a young ledger comes from a restored backup.
   if ([previous, ...inBucket].every(isTooOld)) return 'none'
   if (previous.id !== null && previous.id === ledgersOf) return 'local'
   return previous.hasLedgers ? 'bucket' : 'unknown'
 }
 
-/** Whether no request in it may count any more, by the store's clock. */
+/** Whether the document is so old that no request in it counts any more, by the store's clock. */
 const isTooOld = ({ ageMs }: { readonly ageMs: number | null }): boolean =>
   ageMs !== null && ageMs > LEDGER_MS_MAX
 
 interface KnownLedger {
   readonly source: LedgerSource
   readonly previous: PreviousHolder
-  /** Undefined if it is not in the bucket. */
+  /** Undefined if the ledger is not in the bucket. */
   readonly listed: ListedObject | undefined
   readonly isLocal: boolean
 }
 
-/** Fills one local ledger. Returns why nobody knows what it held; null if that is known. A ledger that is missing is not an empty one. */
+/** Fills one local ledger. Returns why its content is unknown; null if it is known. A missing ledger does not count as empty. */
 const fill = async (
   { store, settings, clock }: HandingOver,
   name: string,
@@ -121,12 +121,12 @@ const fill = async (
   const { warehouseDirectory: directory } = settings
   const isKept = source === 'local' && isLocal
   if (!previous.hasLedgers) {
-    // The last run was killed, and used this directory.
+    // The last run used this directory and was killed, so the local ledger is right.
     const isNeeded = !isKept && listed !== undefined && !isTooOld(listed)
     return isNeeded ? `${name} is missing in ${directory}` : null
   }
   const token = previous.ledgers?.[name]
-  // The last run names all ledgers that it left: an account without one was not used. Older versions name none.
+  // The lease names all ledgers of the last run, so an account without a ledger was not used. Older versions name no ledgers.
   if (listed === undefined && token === undefined && (isKept || previous.ledgers !== null)) return null
   const key = `${LEDGERS}${name}`
   const stored = await store.get(key, signal)
@@ -148,11 +148,11 @@ const whyUnknown = (previous: PreviousHolder | null): string => {
     : 'nobody knows what the last run, which was killed, sent at its end'
 }
 
-/** Each of these caps counts as used up now, also those of accounts that other runs have. */
+/** Makes each of these caps count as used up now, also caps of accounts of other runs. */
 const assumeFull = ({ settings, clock, log }: HandingOver, ledgers: readonly string[], why: string): void => {
   const { warehouseDirectory: directory, accounts } = settings
   const own = new Map(accounts.map((account) => [ledgerFileName(account), account]))
-  // The Redis of a shared cap counted what the last run sent.
+  // The Redis of a shared cap has counted the requests of the last run.
   const names = ledgers.filter((name) => !own.get(name)?.shared)
   for (const name of names) {
     const requests = own.get(name)?.rate.requests ?? RATE_REQUESTS_MAX
@@ -161,7 +161,7 @@ const assumeFull = ({ settings, clock, log }: HandingOver, ledgers: readonly str
   if (names.length > 0) log.warn({}, `${why}: the first requests wait until that has left the window`)
 }
 
-/** Uploads the local ledgers after the last request. Returns what the lease names when it is released. */
+/** Uploads the local ledgers after the last request. Returns the ledgers that the lease names when it is released. */
 export const uploadLedgers = async (handing: HandingOver, signal: AbortSignal): Promise<NamedLedgers> => {
   const { warehouseDirectory: directory } = handing.settings
   const named: Record<string, string> = {}

@@ -1,6 +1,6 @@
 /**
- * The pointer: its replacement is the commit of a version. At its start a run replaces the pointer by one with a new token (the fence).
- * So a writer that was paused cannot commit any more: the ETag that it read is gone.
+ * The pointer, whose replacement is the commit of a version. At its start a run replaces the pointer by a copy with a new token (the
+ * fence). So a paused writer cannot commit any more, because the ETag that it read is outdated.
  */
 import { WarehouseError } from '../../base/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
@@ -24,7 +24,7 @@ export class LostPublishError extends WarehouseError {
   }
 }
 
-/** What a version sets in the pointer. Its version is the pointer's + 1. */
+/** The fields of the pointer that a version sets. The version is the pointer's version + 1. */
 type VersionCommit = {
   readonly [Key in Exclude<keyof PointerContents, 'earlier' | 'shown' | 'snapshot'>]: NonNullable<
     PointerContents[Key]
@@ -36,7 +36,7 @@ export type FencedPointer = ReturnType<typeof fenced>
 
 /** Earlier versions that the pointer names. Their databases are kept. */
 const EARLIER_MAX = 2
-/** As long as manifests are kept, one a day. */
+/** One version a day, for as long as manifests are kept. */
 const SHOWN_MAX = 30 + EARLIER_MAX
 /** Reads and puts of a fence that collides with the last writes of another run. */
 const FENCES_MAX = 5
@@ -53,7 +53,7 @@ const findPointer = async (store: ObjectStore, signal: AbortSignal) => {
   return stored
 }
 
-/** Without its pointer a bucket with versions would look empty, and the next version would replace them all. */
+/** Throws if there are versions but no pointer: the bucket would look empty, and the next version would replace all of them. */
 const refuseOrphans = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
   for await (const { key } of store.list(VERSIONS, signal)) {
     if (!isManifest(key)) continue
@@ -101,7 +101,7 @@ const fenced = (pointer: OwnedDocument<PointerDocument>, { store, lease }: Omit<
       lease.assertHeld()
       return { ...stamp(), ...contents }
     }
-    // A fence of another run keeps the contents: if they hold the change, our put arrived before it.
+    // A fence of another run keeps the contents. If they have the change, our put arrived before the fence.
     const outcome = await pointer.replace(next, signal, isDone)
     if (outcome.kind === 'lost') throw lostError()
   }
@@ -130,7 +130,7 @@ const fenced = (pointer: OwnedDocument<PointerDocument>, { store, lease }: Omit<
   }
 }
 
-/** Manifests of runs that never published are in the bucket too, so only the pointer can say which versions there were. */
+/** The shown versions with a new one. They are kept in the pointer, because the bucket also has manifests of runs that never published. */
 const shownWith = ({ manifest, published_at }: VersionCommit, before: PointerContents['shown']) =>
   [{ manifest, published_at }, ...before]
     .filter((version, index, all) => index <= EARLIER_MAX || dayOf(version) !== dayOf(all[index - 1]))

@@ -1,5 +1,5 @@
 /**
- * What has to hold before a run writes into a bucket: all its runs divide it into the same shards (`layout.json`), and the store keeps
+ * The conditions before a run writes into a bucket: all runs divide the bucket into the same shards (`layout.json`), and the store checks
  * the conditions of writes (`conditional-writes.json`).
  */
 import { randomUUID } from 'node:crypto'
@@ -9,16 +9,19 @@ import { type ObjectStore, ObjectStoreError } from '../../object-store/object-st
 import { documentBody, putDocument, readDocument } from '../../object-store/owned-document.js'
 import { LAYOUT_KEY, layoutSchema, POINTER_KEY, PROOF_KEY, proofSchema } from './documents.js'
 
-/** The first run decides. `store` is the root of the bucket's prefix. Throws an error `other_bucket` if the bucket is divided otherwise. */
+/**
+ * The first run decides the division. `store` is the root of the bucket's prefix. Throws an error `other_bucket` if the bucket has another
+ * division.
+ */
 export const agreeOnLayout = async (store: ObjectStore, shards: number | null, signal: AbortSignal) => {
   if (await hasLayout(store, shards, signal)) return
   await store.putIfAbsent(LAYOUT_KEY, documentBody({ format: 1, shards }), signal)
-  // Another run may have been first.
+  // Another run may have written the layout first.
   const problem = `${store.address}/${LAYOUT_KEY} was deleted while it was being written`
   if (!(await hasLayout(store, shards, signal))) throw new WarehouseError('bucket_damaged', problem)
 }
 
-/** False if no run has divided the bucket yet. Throws an error `other_bucket` if it is divided otherwise. */
+/** False if no run has divided the bucket yet. Throws an error `other_bucket` if it has another division. */
 export const hasLayout = async (store: ObjectStore, shards: number | null, signal: AbortSignal) => {
   const layout = (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
   const division = layout === undefined ? await usedDivision(store, signal) : layout.shards
@@ -29,7 +32,7 @@ export const hasLayout = async (store: ObjectStore, shards: number | null, signa
   )
 }
 
-/** The layout may have been deleted: then a pointer shows the division. Undefined if there is none. */
+/** The division by the place of a pointer, because the layout may have been deleted. Undefined without a pointer. */
 const usedDivision = async (store: ObjectStore, signal: AbortSignal): Promise<number | null | undefined> => {
   if ((await store.get(POINTER_KEY, signal)) !== null) return null
   for await (const { key } of store.list('shard=', signal)) {
@@ -44,16 +47,16 @@ const POINTER_OF_SHARD = /^shard=\d+-of-(\d+)\/current\.json$/
 const divisionName = (shards: number | null): string =>
   shards === null ? 'no shards' : shards === 1 ? '1 shard' : `${shards} shards`
 
-// Without the conditions of writes two runs at once would overwrite each other, and neither lease nor pointer would show it. So no run
-// goes on before a proof has succeeded. Only a success is remembered: after a proof that failed, or was interrupted, the next run tries
-// again.
+// In a store that ignores the conditions of writes, two runs at once would overwrite each other, and neither lease nor pointer would show
+// it. So no run goes on before a proof has succeeded. Only a success is remembered: after a proof that failed, or was interrupted, the next
+// run tries again.
 
-/** A server may lose its conditions with a new version, or with a gateway before it. */
+/** The proof is repeated after this time, because a new version of a server, or a new gateway, may ignore conditions. */
 const PROOF_MS_MAX = 7 * 24 * 3_600_000
 
 /**
  * Call it with the lease, and before anything else is written. `endpoint` is the address of the server; null for AWS. Throws an
- * `ObjectStoreError` if the store keeps no conditions.
+ * `ObjectStoreError` if the store ignores conditions.
  */
 export const proveConditionalWrites = async (
   store: ObjectStore,
@@ -67,14 +70,14 @@ export const proveConditionalWrites = async (
   await requireConditionalWrites(store, signal)
   const proof = { format: 1, store: tried }
   await putDocument(store, PROOF_KEY, proof, stored?.etag ?? null, signal).catch((error: unknown) => {
-    // If it is not written, the next run proves it again.
+    // If the proof is not written, the next run repeats it.
     if (!(error instanceof ObjectStoreError)) throw error
   })
 }
 
 /**
- * Tries it at an object below `check/`: some servers ignore If-None-Match or If-Match, and no documentation tells that as surely as an
- * attempt. Throws an `ObjectStoreError` if the store keeps no conditions. Nothing is remembered.
+ * Tries conditional writes on an object below `check/`: some servers ignore If-None-Match or If-Match, and an attempt is surer than any
+ * documentation. Throws an `ObjectStoreError` if the store ignores conditions. Does not write the proof.
  */
 export const requireConditionalWrites = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
   const key = `check/${randomUUID()}`
@@ -82,7 +85,7 @@ export const requireConditionalWrites = async (store: ObjectStore, signal: Abort
   const problems = async () =>
     (await problemOf(store, key, signal)) ?? (await problemOfRaces(store, raced, signal))
   const problem = await problems().catch(async (error: unknown) => {
-    // The first error says what is wrong. What stays below `check/` harms nobody.
+    // The first error says what is wrong. Objects that stay below `check/` do no harm.
     await store.delete([key, ...raced], signal).catch(() => undefined)
     throw error
   })
@@ -126,7 +129,7 @@ const writesTo =
     return outcome.kind === 'written'
   }
 
-/** What went wrong; null if the conditions hold. */
+/** What the store did wrong; null if it checks the conditions. */
 const problemOf = async (store: ObjectStore, key: string, signal: AbortSignal): Promise<string | null> => {
   const isWritten = writesTo(store, key, signal)
   // A repeated request loses against itself, so a new object may be `lost` as well.

@@ -1,6 +1,6 @@
 /**
- * The published state of a bucket, for commands that only read. The database of the current version is downloaded, verified and kept in
- * the local directory. It needs no lease.
+ * The published state of a bucket, for commands that only read. The database of the current version is downloaded, verified and kept in the
+ * local directory. No lease is needed.
  */
 import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -20,7 +20,10 @@ import { readLease } from './lease.js'
 import { readPointer } from './pointer.js'
 import { downloadVerified, readManifest } from './restore.js'
 
-/** Also who holds the bucket, and the last run. Throws an `ObjectStoreError`, `bucket_damaged` or `WarehouseUnusableError`. */
+/**
+ * Returns the published state, the holder of the bucket, and the last run. Throws an `ObjectStoreError`, `bucket_damaged` or
+ * `WarehouseUnusableError`.
+ */
 export const findInBucket = async (storage: StorageSettings, directory: string, signal: AbortSignal) => {
   await using store = await openStore(storage)
   const published = await publishedIn(store, directory, signal)
@@ -80,7 +83,7 @@ const localCopy = async (
     const problem = await downloadVerified(store, database, temporary, signal)
     if (problem !== null) throw damaged(store, problem)
     await rename(temporary, file)
-    // Older copies, and what killed downloads of them left. A reader that has one open keeps it.
+    // Removes older copies, and files of killed downloads. A reader that has a removed file open can go on reading it.
     for (const name of await readdir(cache))
       if (!name.includes(basename(file))) await rm(join(cache, name), { force: true })
     return file

@@ -1,6 +1,6 @@
 /**
- * Publishes the committed state into the bucket: the database, the Parquet files that changed, the manifest, and then the pointer,
- * which is the commit. A failure before that leaves the published version as it was.
+ * Publishes the committed state into the bucket: the database, the Parquet files that changed, the manifest, and then the pointer, which is
+ * the commit. A failure before the commit leaves the published version unchanged.
  */
 import { join } from 'node:path'
 import { sleep } from '../../base/clock.js'
@@ -28,7 +28,9 @@ import {
   uploadDatabase,
 } from './upload.js'
 
-/** Throws a `WarehouseError`. Only a `LostPublishError` or `LeaseLostError` leaves open whether another run goes on. */
+/**
+ * Throws a `WarehouseError`. After a `LostPublishError` or `LeaseLostError`, another run may be going on; after any other error, none is.
+ */
 export const createBucketPublisher = (publishing: BucketPublishing): Publisher => ({
   format: publishing.store.address,
   publish: (signal) =>
@@ -36,7 +38,7 @@ export const createBucketPublisher = (publishing: BucketPublishing): Publisher =
       const { store, pointer, runId, formats } = publishing
       const version = pointer.contents.version + 1
       const database = await uploadDatabase(publishing, databaseKey(version, runId), staging, signal)
-      // If time runs out below, the next run continues from this state.
+      // If the rest of the publish runs out of time, the next run continues from this state.
       if (publishing.stopping.aborted) await commitSnapshot(publishing, database, signal)
       const objects = formats.includes('parquet') ? await listData(store, signal) : []
       const files = formats.includes('parquet')
@@ -54,7 +56,7 @@ const inStaging = async <Result>(
   signal: AbortSignal,
   work: (staging: string) => Promise<Result>,
 ): Promise<Result> => {
-  // A killed run leaves it behind.
+  // A killed run leaves this directory.
   const staging = join(directory, 'upload')
   try {
     throwIfAborted(signal)
@@ -64,7 +66,7 @@ const inStaging = async <Result>(
     return await work(staging)
   } catch (error) {
     const failure = publishError(error, `to ${store.address}`, 'The published version')
-    // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
+    // After a signal, errors of interrupted statements do not count. Damage counts, because the file must be set aside.
     if (failure !== error && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
     throw failure
   } finally {
@@ -79,7 +81,10 @@ const commitSnapshot = async (publishing: BucketPublishing, database: NamedObjec
   await noteState(publishing, database.key)
 }
 
-/** The local work database is derived from this state of the bucket now. Without the note the next run restores it again. */
+/**
+ * Notes that the local work database is now derived from this state of the bucket. Without the note the next run would restore the database
+ * again.
+ */
 const noteState = async ({ store, runId: holder, directory, log }: BucketPublishing, state: string) => {
   try {
     await writeNote(directory, { storage: store.address, state, holder })
@@ -91,7 +96,7 @@ const noteState = async ({ store, runId: holder, directory, log }: BucketPublish
 interface CommitOptions extends Pick<BucketPublishing, 'store' | 'lease' | 'pointer'> {
   readonly signal: AbortSignal
   readonly run: string
-  /** Names uploaded objects only. Its version is the pointer's + 1. */
+  /** Names only uploaded objects. The version is the pointer's version + 1. */
   readonly manifest: BucketManifest
 }
 
@@ -118,13 +123,13 @@ export const createPagePublisher = (publishing: BucketPublishing): Publisher => 
   return createReportPublisher({ database, report, path, write })
 }
 
-// Saves the work database into the bucket now and then during a run. A pod that dies loses its disk, and then only what it committed after
-// the last snapshot is read again.
+// Saves the work database into the bucket now and then during a run. A pod that dies loses its disk; with snapshots, only rows that were
+// committed after the last one are read again.
 
-/** A snapshot copies and uploads the whole database. A run of less than this makes none. */
+/** A snapshot copies and uploads the whole database. A shorter run makes no snapshot. */
 export const SNAPSHOT_EVERY_MS = 15 * 60_000
 
-/** Call what it returns to end a snapshot that is under way, and to wait for its end. */
+/** The returned function ends a snapshot that is under way, and waits for its end. */
 export const startSnapshots = (publishing: BucketPublishing): (() => Promise<void>) => {
   const ended = new AbortController()
   const loop = takeSnapshots(publishing, ended.signal)
@@ -146,7 +151,7 @@ const takeSnapshots = async (publishing: BucketPublishing, signal: AbortSignal):
       log.info({ storage: store.address, number }, 'saved the work database in the bucket')
     } catch (error) {
       if (signal.aborted || isStop(error)) return
-      // The run itself meets this error before its next request.
+      // The run itself gets the same error before its next request.
       if (error instanceof LeaseLostError || error instanceof LostPublishError) return
       log.warn({ problem: messageOf(error) }, 'the work database could not be saved; the run goes on')
     }

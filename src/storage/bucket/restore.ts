@@ -1,6 +1,6 @@
 /**
  * Makes the local work database equal to the state of the bucket, before it is opened. The note `bucket.json` in the local directory says
- * from which state of which bucket the local one is derived, and so whether the next run may use it.
+ * from which state of which bucket the local database is derived, and so whether the next run may use it.
  */
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -57,8 +57,8 @@ export const findLocal = async ({
 }
 
 /**
- * Returns also the state that the work database is derived from now. The note keeps its old holder. Write the new holder (`writeNote`)
- * only after the request ledgers were handed over: the note says whose requests the local ledgers hold completely.
+ * Also returns the state from which the work database is now derived. The note keeps its old holder, because it says whose requests are all
+ * in the local ledgers. Write the new holder (`writeNote`) only after the request ledgers were handed over.
  */
 export const prepareLocal = async (options: Restoring) => {
   const { store, pointer, directory, log } = options
@@ -77,7 +77,7 @@ const restore = async (options: Restoring, note: BucketNote | null): Promise<str
   const { store, directory } = options
   const workDatabase = workFile(directory)
   const temporary = temporaryBeside(workDatabase)
-  // A killed restore leaves its file behind.
+  // A killed restore leaves a temporary file.
   await sweepTemporaries(workDatabase)
   const state = await downloadDatabase(options, temporary)
   // After a kill between these steps the next run restores again.
@@ -89,7 +89,7 @@ const restore = async (options: Restoring, note: BucketNote | null): Promise<str
 /** The state while the work database is being replaced. It equals no state of a bucket. */
 const REPLACING = 'replacing'
 
-/** The holder of incomplete ledgers. It is no id of a run. */
+/** The holder in the note while the ledgers are incomplete. It is no id of a run. */
 const NO_HOLDER = ''
 
 const noteOf = (store: ObjectStore, note: BucketNote | null, state: string): Omit<BucketNote, 'format'> => ({
@@ -98,7 +98,7 @@ const noteOf = (store: ObjectStore, note: BucketNote | null, state: string): Omi
   holder: note?.storage === store.address ? note.holder : NO_HOLDER,
 })
 
-/** Null if there is no note, or none that can be read. */
+/** Null without a readable note. */
 export const readNote = async (directory: string): Promise<BucketNote | null> => {
   const text = await readFile(bucketNoteFile(directory)).catch(ifMissing)
   return text === null ? null : parseJson(noteSchema, text)
@@ -120,8 +120,8 @@ export const refuseBucket = async (directory: string): Promise<void> => {
 }
 
 /**
- * `keep`: the local work database is derived from the bucket's state. `adopt`: the bucket is empty, and the local work database becomes
- * its first state. `restore`: the bucket's state replaces the local one. `start`: there is nothing in either place.
+ * `keep`: the local work database is derived from the bucket's state. `adopt`: the bucket is empty, and the local work database becomes its
+ * first state. `restore`: the bucket's state replaces the local one. `start`: neither the directory nor the bucket has a state.
  */
 type LocalAction = 'keep' | 'adopt' | 'restore' | 'start'
 
@@ -150,12 +150,12 @@ export const localAction = (
   return 'restore'
 }
 
-// Downloads. Each copy is verified. Where one is missing or damaged, the one before it is used, and a warning says so. A store that
-// cannot be reached is no damage: its error ends the restore.
+// Downloads. Each copy is verified. If a copy is missing or damaged, the previous one is used, and a warning says so. A store that cannot
+// be reached is no damage: its error ends the restore.
 
 /**
- * Writes the newest work database of the bucket, which has a state, to `file`. Returns the state that it holds, as `stateOf` names it.
- * Throws an error `bucket_damaged` if no copy is usable. Then the file does not exist.
+ * Writes the newest work database of the bucket, which has a state, to `file`. Returns the state of the file, as `stateOf` names it. Throws
+ * an error `bucket_damaged` if no copy is usable; then the file does not exist.
  */
 const downloadDatabase = async (
   { store, pointer, log, signal }: Omit<Restoring, 'directory'>,
@@ -213,8 +213,8 @@ export const downloadVerified = async (
 }
 
 /**
- * The states from which a damaged local work database is filled again. The database that a run restores at its start is a file of its
- * own, so this is only needed if the local one is damaged although it is up to date.
+ * The states from which a damaged local work database is filled again. This is needed only if the local database is damaged although it is
+ * up to date: any other database is restored as a whole file at the start.
  */
 export const bucketStates = (options: Restoring): PublishedPlace => {
   const { address: path } = options.store
@@ -227,7 +227,7 @@ export const bucketStates = (options: Restoring): PublishedPlace => {
       await rm(file, { force: true })
     }
   }
-  // The only state there is: its runs are compared with no other's, so it is not downloaded to count them.
+  // This is the only state, so its runs need not be counted, and it is not downloaded for a comparison.
   const countRuns = () => Promise.resolve(0)
   const find: PublishedPlace['find'] = (database) =>
     Promise.resolve([{ path, what: 'the bucket', countRuns, fill: () => fill(database) }])

@@ -24,13 +24,13 @@ import type { Lease } from './lease.js'
 import type { FencedPointer } from './pointer.js'
 import { readManifest } from './restore.js'
 
-/** What a publish into a bucket works with. */
+/** The input of a publish into a bucket. */
 export interface BucketPublishing {
   readonly store: ObjectStore
   readonly lease: Pick<Lease, 'assertHeld'>
   readonly pointer: FencedPointer
   readonly database: Database
-  /** The warehouse directory. Copies and changed files are in it until they are uploaded. */
+  /** The warehouse directory. Copies and changed files stay in it until they are uploaded. */
   readonly directory: string
   readonly formats: readonly PublishFormat[]
   /** The views that are published as Parquet. */
@@ -39,7 +39,7 @@ export interface BucketPublishing {
   readonly runId: string
   readonly clock: Clock
   readonly log: Log
-  /** Aborted if a signal ended the run: then there are only seconds left. */
+  /** Aborted if a signal ended the run, which leaves only seconds. */
   readonly stopping: AbortSignal
 }
 
@@ -60,8 +60,8 @@ export const uploadDatabase = async (
 }
 
 /**
- * `objects` is everything below `data`, as it was before this version. Returns the manifest without the database. Its unchanged files are
- * in the bucket already.
+ * `objects` are the objects below `data` before this version. Returns the manifest without the database. Unchanged files are already in the
+ * bucket.
  */
 export const uploadChangedFiles = async (
   publishing: BucketPublishing,
@@ -103,14 +103,14 @@ const baseManifest = async (
   return manifest
 }
 
-// A publish uploads only what changed and names the other files of the version before. So a file that somebody deleted would stay
+// A publish uploads only changed files, and names the other files of the previous version. So a file that somebody deleted would stay
 // missing for ever. One listing before each publish finds such files, and they are written again.
 
-/** Everything below `data`. */
+/** The objects below `data`. */
 export const listData = (store: ObjectStore, signal: AbortSignal): Promise<readonly ListedObject[]> =>
   listAll(store, DATA, signal)
 
-/** The manifest without the files that are missing or have another size, and the paths of these. */
+/** The manifest without files that are missing or have another size, and the paths of these files. */
 export const presentFiles = (manifest: BucketManifest, objects: readonly ListedObject[]) => {
   const present = new Map(objects.map(({ key, bytes }) => [key, bytes]))
   const missing: string[] = []
@@ -135,7 +135,7 @@ interface FileToUpload extends NamedObject {
   readonly file: string
 }
 
-/** Each key is of this run alone, and used once. After an error, files may be uploaded that nothing names. Clean-up removes them. */
+/** Only this run uses these keys, each once. After an error, uploaded files may remain that nothing names. Clean-up removes them. */
 export const uploadFiles = async (
   { store, lease, clock, log }: Uploading,
   files: readonly FileToUpload[],
@@ -165,7 +165,7 @@ export const createObject = async (
   bytes: number,
 ): Promise<void> => {
   lease.assertHeld()
-  // The client has repeated it already: a large file is not sent a second time.
+  // The client has already repeated the request, and a large file is not sent again.
   await putOwned({ store, key, body, replaces: null, signal, putsMax: 1 }, async (failure) => {
     for await (const listed of store.list(key, signal)) {
       if (listed.key !== key) continue

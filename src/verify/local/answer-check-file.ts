@@ -1,4 +1,4 @@
-/** Answers one question of `check-file.ts`, its parent process. It holds nothing and writes only into the spill directory. */
+/** The child process that answers one question of `check-file.ts`. It holds no lock, and writes only into the spill directory. */
 import { parse } from '../../base/parse.js'
 import { checkFile, fileQuestion } from './check-file.js'
 

@@ -1,7 +1,7 @@
 /**
- * Checks a published database file: its blocks, every rule of its tables and views, and the Parquet files beside it. It does so in a
- * process of its own: the checksum of a block misses some damage, such as two equal flips of the highest bits. DuckDB may then end its
- * process by a signal, and this process reports that.
+ * Checks a published database file: its blocks, every rule of its tables and views, and the Parquet files beside it. The check runs in a
+ * process of its own: the checksum of a block misses some damage, such as two equal flips of the highest bits, and DuckDB may then end its
+ * process by a signal, which this process reports.
  */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -24,10 +24,10 @@ import { compareFormats } from './check-parquet.js'
 import { checkTables, makeTemporaryDirectory, requireDeclaredColumns } from './check-tables.js'
 import { damaged, type LocalProof, problemOfFiles, proofSchema, together } from './proof.js'
 
-/** What another process can answer. */
+/** The question to the other process. */
 export const fileQuestion = z.object({
   file: z.string(),
-  /** Its path, for people. */
+  /** The path of the state, for people. */
   state: z.string(),
   /** The Parquet version beside it, whose files are intact; null if there is none. */
   parquet: z.object({ directory: z.string(), state: z.string() }).nullable(),
@@ -37,13 +37,13 @@ type FileQuestion = Readonly<z.output<typeof fileQuestion>>
 /** The module that answers in a process of its own. */
 const ANSWERING = fileURLToPath(new URL('./answer-check-file.js', import.meta.url))
 
-/** Signals by which broken memory ends a process. Any other has another cause. */
+/** Signals by which broken memory ends a process. Any other signal has another cause. */
 const CRASHES: readonly unknown[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV']
 
 /** As `checkFile`, in a process of its own. */
 export const checkFileApart = async (question: FileQuestion, signal: AbortSignal): Promise<LocalProof> => {
   throwIfAborted(signal)
-  // Made here, because a process that crashes leaves its files behind.
+  // Made and removed by this process, because a process that crashes leaves its files.
   await using spill = await makeTemporaryDirectory().catch((error: unknown) => {
     throw unreadable(question.state, error)
   })
@@ -58,7 +58,7 @@ export const checkFileApart = async (question: FileQuestion, signal: AbortSignal
 }
 
 interface Answer {
-  /** Null if the process ended without one. */
+  /** Null if the process ended without a proof. */
   readonly proof: LocalProof | null
   readonly endedBy: NodeJS.Signals | null
 }
@@ -73,7 +73,7 @@ const ask = (question: FileQuestion, spill: string, signal: AbortSignal): Promis
     child.on('message', (message) => {
       proof = proofSchema.safeParse(message).data ?? null
     })
-    // An abort is an error, too, and the process closes after it.
+    // An abort also causes an `error` event, and the process closes after it.
     child.on('error', () => {
       if (child.pid === undefined) resolve({ proof, endedBy: null })
     })
@@ -96,7 +96,7 @@ export const checkFile = async (
       { checks: 2, states: [state] },
       { problems: problemOfFiles(state, VIEWS_DIFFER, views.map(tableName)) },
     )
-    // The rules would run them.
+    // The rules would run the wrong views.
     if (views.length > 0) return proof
     const checked = together(proof, await checkTables({ state, database, signal }))
     const manifest = parquet === null ? null : await readManifest(parquet.directory)

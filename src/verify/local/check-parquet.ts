@@ -1,6 +1,6 @@
 /**
- * Checks a published Parquet version: each file is as the manifest says, readers find no file beside them, and the rows are those of the
- * published database.
+ * Checks a published Parquet version: each file is as the manifest says, readers find no other file beside them, and the rows equal the
+ * rows of the published database.
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -21,7 +21,7 @@ export const filesOf = ({ tables }: Pick<Manifest, 'tables'>): readonly Publishe
 export interface ParquetVersion {
   readonly directory: string
   readonly manifest: Manifest
-  /** Its path, for people. */
+  /** The path of the state, for people. */
   readonly state: string
 }
 
@@ -80,8 +80,9 @@ const filesBelow = async (directory: string): Promise<readonly string[]> =>
     .toSorted()
 
 /**
- * Compares the files with the published database, partition by partition, by digests of their rows. Both digests are computed now: those
- * of the manifest may come from another version of DuckDB. It takes two scans and hardly any memory. The files are intact.
+ * Compares the files with the published database, partition by partition, by digests of their rows. Both digests are computed now, because
+ * digests in the manifest may come from another version of DuckDB. The comparison takes two scans and hardly any memory. Call it only for
+ * intact files.
  */
 export const compareFormats = async (
   database: Database,
@@ -92,7 +93,7 @@ export const compareFormats = async (
   if (last.runs !== manifest.runs || last.run_id !== manifest.run_id)
     return { notes: [`${state} is of another run than the database, so both were not compared`] }
   const views = manifest.tables.filter(({ is_view: isView = false }) => isView).map(({ name }) => name)
-  // Another version of a view has other rows.
+  // A view of another version is left out, because it has other rows.
   const published = [...PUBLISHED_TABLES, ...publishedViews(views)].filter(
     (table) => table.view === null || tableIn(manifest, table)?.layout === table.layout,
   )

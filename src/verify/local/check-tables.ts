@@ -25,7 +25,10 @@ const RULES_OF_TABLES = [...TABLE_RULES, ...HISTORY_RULES, ...BOOKKEEPING_RULES]
 const RULES_OF_VIEWS = [...VIEW_RULES, ...PERIOD_RULES]
 export const ALL_RULES: readonly Rule[] = [...RULES_OF_TABLES, ...RULES_OF_VIEWS]
 
-/** Rules that one query checks, and the CTE that it begins with. Planning a large view takes a tenth of a second, so it is read once. */
+/**
+ * Groups of rules, each checked by one query that begins with the CTE `from`. Planning a large view takes a tenth of a second, so each view
+ * is read once.
+ */
 const QUERIES: readonly { readonly rules: readonly Rule[]; readonly from: string }[] = [
   ...RULES_OF_TABLES.map((rule) => ({ rules: [rule], from: '' })),
   ...ALL_VIEWS.map((view) => ({
@@ -35,7 +38,7 @@ const QUERIES: readonly { readonly rules: readonly Rule[]; readonly from: string
 ]
 
 interface OpenState {
-  /** Its path, for people. */
+  /** The path of the state, for people. */
   readonly state: string
   readonly database: Database
   readonly signal: AbortSignal
@@ -88,8 +91,8 @@ export const openParquetVersion = (directory: string): Promise<Database> =>
   withSpill((options) => openParquet(directory, options, ALL_VIEWS))
 
 /**
- * DuckDB may spill to a temporary directory of the system, because the published one may be read-only. It is removed when the database
- * is closed.
+ * DuckDB may spill to a temporary directory of the system, because the directory of the published state may be read-only. The temporary
+ * directory is removed when the database is closed.
  */
 const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Promise<Database> => {
   const spill = await makeTemporaryDirectory()

@@ -1,4 +1,4 @@
-/** What the local half of `verify` has checked and what it found. */
+/** The result of the local checks of `verify`. */
 
 import { sum } from 'd3-array'
 import { z } from 'zod'
@@ -14,13 +14,13 @@ const problemSchema = z.object({
   says: z.string(),
   /** Rows or files that break the rule. */
   count: z.number(),
-  /** One of them. */
+  /** One of these rows or files. */
   example: z.string(),
   advice: z.string(),
 })
 export type Problem = Readonly<z.output<typeof problemSchema>>
 
-/** As one process sends it to another. */
+/** The proof in the form in which one process sends it to another. */
 export const proofSchema = z.object({
   /** Rules, files and partitions that were checked. */
   checks: z.number(),
@@ -32,10 +32,10 @@ export const proofSchema = z.object({
 })
 export type LocalProof = Readonly<z.output<typeof proofSchema>>
 
-/** What one of its checks adds. */
+/** The part of a proof that one check adds. */
 export type Checked = Partial<LocalProof>
 
-/** Adds the findings of all. */
+/** The proof of all checks together. */
 export const together = (...checked: readonly Checked[]): LocalProof => ({
   checks: sum(checked.map(({ checks = 0 }) => checks)),
   states: checked.flatMap(({ states = [] }) => states),
@@ -50,7 +50,7 @@ export const PUBLISH_AGAIN =
 export const damaged = (state: string, example: string): readonly Problem[] =>
   problemOfFiles(state, { rule: 'state_can_be_read', says: 'the state is damaged' }, [example])
 
-/** One problem for all these files; none without files. `where` is the table that they belong to, if it is one. */
+/** One problem for all these files; none without files. `where` is their table if all files belong to one table. */
 export const problemOfFiles = (
   state: string,
   { rule, says, where = 'files' }: Pick<Problem, 'rule' | 'says'> & { readonly where?: string },

@@ -1,6 +1,6 @@
 /**
- * The local half of `verify`: every rule that a published state must satisfy by itself. It makes no request to the API and holds
- * nothing. Damage is a problem that it reports; a state that cannot be reached or that another version wrote is an error.
+ * The local checks of `verify`: every rule that a published state must satisfy by itself, without a request to the API or a lock. Damage is
+ * reported as a problem. A state that cannot be reached, or was written by another version, is an error.
  */
 import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,7 +24,8 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
   const file = publishedPath(directory, 'duckdb')
   const { version: parquet, ...proof } = await findParquet(publishedPath(directory, 'parquet'), signal)
   if ((await stat(file).catch(ifMissing(file))) !== null) {
-    // Without the manifest: the question is an argument of a process, and the manifest of a large warehouse is too long for that.
+    // The question does not contain the manifest, because it is an argument of a process, for which the manifest of a large warehouse is
+    // too long.
     const beside = parquet === null ? null : { directory: parquet.directory, state: parquet.state }
     return together(await checkFileApart({ file, state: file, parquet: beside }, signal), proof)
   }
@@ -42,7 +43,7 @@ interface FoundParquet extends Checked {
   readonly version: ParquetVersion | null
 }
 
-/** The link is followed once, so that a publish meanwhile does not matter. */
+/** The link is followed once, so that a publish during the check does not matter. */
 const findParquet = async (state: string, signal: AbortSignal): Promise<FoundParquet> => {
   const directory = await realpath(state).catch(ifMissing(state))
   if (directory === null) return { version: null }
@@ -63,7 +64,7 @@ const findParquet = async (state: string, signal: AbortSignal): Promise<FoundPar
   return { checks: checks + 1, states, problems: [...problems, ...named], version }
 }
 
-/** The manifest names the last run of its own files. */
+/** The problem of a manifest whose last run differs from the last run in its files. */
 const checkRunOf = async ({ directory, manifest, state }: ParquetVersion): Promise<readonly Problem[]> => {
   await using database = await openParquet(directory)
   const { run_id } = await database.exclusively(readLastRun)
@@ -86,7 +87,7 @@ const NEXT_RUN =
   "Run fieldwork-sync sync, which writes the objects that are missing, or restore the object from the bucket's own versions"
 
 /**
- * Checks the current version in a bucket: its documents, its database, and that every Parquet file is there in its size. Throws an
+ * Checks the current version in a bucket: its documents, its database, and that every Parquet file exists with its size. Throws an
  * `ObjectStoreError` or a `WarehouseError`.
  */
 export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Promise<LocalProof> => {

@@ -13,7 +13,7 @@ interface Candidate {
   readonly refreshedAt: Instant
 }
 
-/** All candidates, in the order in which they are compared. Every beginning of it is a weighted sample itself. */
+/** All candidates, in the order in which they are compared. Any first part of the order is itself a weighted sample. */
 export const inSampleOrder = <One extends Candidate>(
   candidates: readonly One[],
   { account, seed }: { readonly account: string; readonly seed: string },
@@ -29,13 +29,16 @@ export const inSampleOrder = <One extends Candidate>(
     .map(({ one }) => one)
 }
 
-/** One more for each day that the newest refresh of any survey came later. So no clock of now changes the choice. */
+/**
+ * 1, plus the days from the last reading of the survey to the newest reading of any survey. So the choice does not depend on the present
+ * time.
+ */
 const weightOf = ({ refreshedAt }: Candidate, newest: Instant): number =>
   1 + msBetween(refreshedAt, newest) / DAY_MS
 
 const BITS = 48
 
-/** A number above 0 and up to 1 that follows from the text. */
+/** A number above 0 and up to 1, derived from the text. */
 const fractionOf = (text: string): number =>
   (createHash('sha256')
     .update(text)
@@ -55,5 +58,5 @@ export const chanceToFind = (surveys: number, sampled: number, wrong: number): n
   return 1 - missed
 }
 
-/** One in a hundred, at least one. */
+/** One percent of the surveys, at least one survey. */
 export const onePercentOf = (surveys: number): number => Math.max(1, Math.round(surveys / 100))

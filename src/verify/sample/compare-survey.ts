@@ -1,6 +1,6 @@
 /**
- * Compares everything that the warehouse has of one survey with what the service says now: its sources, its progress and the progress
- * of each source. The row of the survey is not among it, but may say whether the survey has changed since.
+ * Compares the stored sources of one survey, its progress and the progress of each source with the present answers of the service. The row
+ * of the survey is compared elsewhere; here it may say whether the survey has changed since.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Progress, SampleSource, Survey } from '../../model/fields.js'
@@ -24,13 +24,15 @@ import { CAME_BACK, type Compared, comparedAs, type Judgement, judged, judgeVers
 interface SurveyComparison extends OneSurvey {
   /** The survey's row as the service lists it now; null if its page does not show it. */
   readonly listedNow: () => Promise<Survey | null>
-  /** The overlap of listings: how late a change may show. */
+  /** The overlap of listings, which is how late a change may show. */
   readonly slackMs: number
-  /** Gets each row that the service shows. */
+  /** Called with each row of the service. */
   readonly shows: (resource: Resource, row: object) => void
 }
 
-/** `gone`: the API no longer shows the survey. Throws a `RefusedReadingError` if it refuses it, and the errors of the source. */
+/**
+ * `gone`: the API no longer shows the survey. Throws a `RefusedReadingError` if the API refuses the survey, and the errors of the source.
+ */
 export const compareSurvey = async (comparison: SurveyComparison): Promise<readonly Compared[] | 'gone'> => {
   const listed = await orGone(readAllSources(comparison))
   const progress = await orGone(readProgress(comparison, null))
@@ -41,7 +43,7 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<reado
   if (progress !== null) compared.push(await compareProgress(comparison, sources, progress))
   const ofSources: Awaited<ReturnType<typeof judgeSourceProgress>>[] = []
   for (const source of sources) ofSources.push(await judgeSourceProgress(comparison, source))
-  // It takes two sources to hide a change of one: the other moved by the opposite, or between the answers of the survey and its own.
+  // Only a second source can hide a change of a source: it changed by the opposite number, or between the survey's answer and its own.
   const mayHide = ({ judgement, isReadLast }: (typeof ofSources)[number]) =>
     judgement.verdict !== 'equal' || isReadLast
   const ids = new Set(sources.map(({ id }) => id))
@@ -100,7 +102,8 @@ const sinceMoved = async (
   if (verdict !== 'wrong' || knownUntil === null) return null
   const { stored } = comparison
   if (!stored.sources.has(service.id)) {
-    // The survey's progress has the target of all sources that were there when we read. A source that we lost would be in it.
+    // The survey's progress has the sum of the targets of all sources at the time of our reading. A source that we failed to store would be
+    // part of the sum.
     const wasAway = service.sample_size > 0 && targetOf(stored) === storedTargets(stored)
     const why = 'the target that we read did not count it: it came since'
     return wasAway ? judged('moved', why, differences) : null
@@ -113,19 +116,22 @@ const sinceMoved = async (
     : null
 }
 
-/** The target of the survey as it was read. */
+/** The target of the survey in its stored progress. */
 const targetOf = ({ progress }: StoredSurvey): number | null => {
   const target = progress?.cells.sample_size
   return typeof target === 'number' ? target : null
 }
 
-/** The sum of the targets of the sources as they were listed. */
+/** The sum of the targets of the stored sources. */
 const storedTargets = ({ sources }: StoredSurvey): number =>
   [...sources.values()]
     .filter(({ missingSince }) => missingSince === null)
     .reduce((sum, { cells }) => sum + Number(cells.sample_size), 0)
 
-/** Whether a listed source explains the target that was read later than the list: the source was away then, and is back. */
+/**
+ * Whether a listed source explains why the target, which was read later than the list, differs: the source was away at that time, and is
+ * back.
+ */
 const wasSourceAway = (
   stored: StoredSurvey,
   sources: readonly KnownSource[],
@@ -143,8 +149,8 @@ const quarantined = ({ quarantine }: StoredSurvey, part: string): string | null 
   quarantine.has(part) ? 'a newer row is in quarantine' : null
 
 /**
- * Whether the survey has changed since: its row in the warehouse, or the one of now. A change of a target may move `updated_at` of the
- * survey alone. Without a row nobody knows, so it may have changed.
+ * Whether the survey has changed since `at`, by its row in the warehouse or its present row. A change of a target may move only
+ * `updated_at` of the survey. Without a row, the survey may have changed.
  */
 const hasSurveyChanged = async ({ stored, listedNow }: SurveyComparison, at: Instant): Promise<boolean> => {
   const known = [stored.survey?.cells.updated_at, stored.pending?.updated_at]
@@ -192,7 +198,7 @@ const compareProgress = async (
   )
 }
 
-/** `hidden` is the judgement if another source of the survey hid a move; null if that explains nothing. */
+/** `hidden` is the judgement if another source of the survey may have hidden a change; null if no source can have. */
 const judgeSourceProgress = async (comparison: SurveyComparison, known: KnownSource) => {
   const { stored, slackMs } = comparison
   const row = stored.sourceProgress.get(known.id) ?? null
@@ -238,7 +244,7 @@ const judgeSourceProgress = async (comparison: SurveyComparison, known: KnownSou
 
 const UNPROVEN = 'the progress of its survey did not change, which does not show a length that moves alone'
 
-/** The progress of the survey did not show it. The next reading of all sources does. */
+/** A change of the source that the progress of the survey did not show. The next reading of all sources shows it. */
 const HIDDEN = 'it moved since it was read, and another source of the survey hid that'
 
 /** The sources of a survey are known as of their last list, and the progress of each as of its last reading. */

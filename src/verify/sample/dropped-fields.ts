@@ -1,6 +1,6 @@
 /**
- * Fields that the API gives no longer, in no answer of the sample: the API document announces that of `incidence_rate`. Rows that were
- * read before still have them. That is a change of the API, reported once, and no row is wrong for it.
+ * Fields that the API no longer has in any answer of the sample, as the API document announces for `incidence_rate`. Rows that were read
+ * before still have them. This is a change of the API, which is reported once, and makes no row wrong.
  */
 import type { Drift } from '../../model/survey-source.js'
 import { type Compared, EXTRA, judged } from './verdict.js'
@@ -26,11 +26,11 @@ export const createFieldWatch = () => {
   const isDropped = (table: Compared['table'], { field, stored, service }: Compared['differences'][number]) =>
     stored !== null && service === null && !shown.has(`${RESOURCES[table]}.${field}`)
   return {
-    /** Takes a row of the API. */
+    /** Remembers the fields of a row of the API. */
     shows: (resource: Resource, row: object): void => {
       for (const [field, cell] of Object.entries(row)) if (cell !== null) shown.add(`${resource}.${field}`)
     },
-    /** At the end of the sample: the rows, judged without the fields that no answer has. */
+    /** Call it at the end of the sample. Returns the rows, judged without the fields that no answer has. */
     judge: (rows: readonly Compared[]) => {
       const dropped = new Map<string, DroppedField>()
       for (const { table, differences } of rows)

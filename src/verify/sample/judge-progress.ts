@@ -1,7 +1,7 @@
 /**
- * Judges progress, which moves without `updated_at`. The number of interviews that had started before our reading cannot grow
- * afterwards. So the service's count of these interviews, of now, shows whether our reading was right. Their statuses may move:
- * an incomplete interview becomes complete. The answers are requested one by one, only as far as needed.
+ * Judges progress, which moves without `updated_at`. The number of interviews that had started before our reading cannot grow afterwards.
+ * So the service's present count of these interviews shows whether our reading was right. Their statuses may change: an incomplete
+ * interview becomes complete. The answers are requested one by one, only as far as needed.
  */
 
 import { sum } from 'd3-array'
@@ -20,8 +20,8 @@ import type { CellRow } from '../../model/warehouse.js'
 import { type Difference, differencesOf, EQUAL, EXTRA, type Judgement, judged } from './verdict.js'
 
 /**
- * What the API document says about the fields of one progress answer: totals and formulas ("Fieldwork progress"). A service may round,
- * or count in its own way. So a formula is used against a stored row only if the service keeps it in its answer of now. Pure.
+ * The rules of the API document about the fields of one progress answer: totals and formulas ("Fieldwork progress"). A service may round,
+ * or count in its own way. So a stored row is judged by a formula only if the present answer of the service satisfies it. Pure.
  */
 
 const numberOf = (row: CellRow, field: string): number | null => {
@@ -32,7 +32,7 @@ const numberOf = (row: CellRow, field: string): number | null => {
 const individuals = (row: CellRow, status: InterviewStatus): number | null =>
   numberOf(row, `${status}_individuals`)
 
-/** The interviews of all statuses, also of those that are only in `_extra`; null if the service leaves a count out. */
+/** The interviews of all statuses, including statuses that are only in `_extra`; null if the service leaves a count out. */
 export const totalOf = (row: CellRow): number | null => {
   const [known, others] = [sumOf(row, INTERVIEW_STATUSES), unknownStatuses(row[EXTRA])]
   return known === null || others === null ? null : known + others
@@ -57,9 +57,9 @@ const haveSameCounts = (a: CellRow, b: CellRow): boolean =>
 
 interface Formula {
   readonly field: keyof Progress
-  /** Null where the counts do not give it. */
+  /** The value by the counts of the row; null if a count is missing. */
   readonly of: (row: CellRow) => number | null
-  /** That of a rate by default. */
+  /** By default the tolerance of a rate. */
   readonly tolerance?: number
 }
 
@@ -68,11 +68,11 @@ const sumOf = (row: CellRow, statuses: readonly InterviewStatus[]): number | nul
   return counts.includes(null) ? null : sum(counts.map(Number))
 }
 
-/** Null for a division by zero: the API document does not define it. */
+/** Null for a division by zero, which the API document does not define. */
 const ratio = (part: number | null, whole: number | null): number | null =>
   part === null || whole === null || whole === 0 ? null : part / whole
 
-/** A service that rounds to two digits keeps it. */
+/** A service that rounds to two digits stays within it. */
 const RATE_TOLERANCE = 0.006
 
 const complete = (row: CellRow) => individuals(row, 'complete')
@@ -97,14 +97,14 @@ const FORMULAS: readonly Formula[] = [
   }),
 ]
 
-/** The fields of the stored row that contradict its own counts, although the service keeps the same formula now. */
+/** The fields of the stored row that contradict its own counts, although the present answer of the service satisfies the same formula. */
 export const brokenFormulas = (stored: CellRow, service: CellRow): readonly Difference[] =>
   FORMULAS.flatMap((formula) => {
     if (keeps(service, formula) !== true || keeps(stored, formula) !== false) return []
     return [{ field: formula.field, stored: numberOf(stored, formula.field), service: formula.of(stored) }]
   })
 
-/** Null if the row does not say. */
+/** Whether the row satisfies the formula; null if a value is missing. */
 const keeps = (row: CellRow, { field, of, tolerance = RATE_TOLERANCE }: Formula): boolean | null => {
   const [stored, expected] = [numberOf(row, field), of(row)]
   return stored === null || expected === null ? null : Math.abs(stored - expected) <= tolerance
@@ -115,24 +115,24 @@ export const PROGRESS_COLUMNS = columnsOf(PROGRESS_FIELDS)
 interface ProgressQuestion {
   /** Null if the warehouse has no row. */
   readonly stored: CellRow | null
-  /** When the stored row was read, server time; null if it is not known. */
+  /** When the stored row was read, server time; null if unknown. */
   readonly readAt: Instant | null
-  /** Whether `readAt` is that of this very reading. Sources are read after their survey, by up to some minutes. */
+  /** Whether `readAt` is the time of exactly this reading. Sources are read up to some minutes after their survey. */
   readonly isReadAtExact: boolean
-  /** The answer of now. */
+  /** The present answer. */
   readonly service: CellRow
   readonly serviceReadAt: Instant
-  /** Why a difference is known; null if it is not. */
+  /** Why a difference is expected; null if it is not. */
   readonly waitsFor: string | null
-  /** How late changes may show in the service: the overlap of listings. */
+  /** How late changes may show in the service, which is the overlap of listings. */
   readonly slackMs: number
-  /** Whether interviews of the past may enter: imported data. */
+  /** Whether interviews of the past may be added, as imported data. */
   readonly mayGain: boolean
-  /** Whether a source has come, come back or gone since, with its interviews. */
+  /** Whether since then a source has come, come back or gone, with its interviews. */
   readonly haveSourcesChanged: boolean
-  /** Whether nothing has changed the target since the reading, as the service says now. Asked only if the target differs. */
+  /** Whether nothing has changed the target since the reading, according to the service. Called only if the target differs. */
   readonly isTargetKnown: () => Promise<boolean>
-  /** The progress of the interviews that started up to a moment, as the service says now; null if it cannot be typed. */
+  /** The present progress of the interviews that started up to a moment; null if it cannot be typed. */
   readonly until: (at: Instant) => Promise<CellRow | null>
 }
 
@@ -156,7 +156,7 @@ export const judgeProgress = async (question: ProgressQuestion): Promise<Judgeme
   return await judgeCounts({ ...question, stored, readAt }, differences)
 }
 
-/** The target is the sum of the targets of the sources. Unless one of these has changed, it cannot have moved. */
+/** The target is the sum of the targets of the sources, so it cannot have changed unless one of these has. */
 const wrongTarget = async ({ isTargetKnown }: ProgressQuestion, differences: readonly Difference[]) => {
   const target = differences.filter(({ field }) => field === 'sample_size')
   return target.length === 0 || !(await isTargetKnown())
@@ -193,12 +193,12 @@ const judgeCounts = async (known: Known, differences: readonly Difference[]): Pr
 const derivedDifferences = (stored: CellRow, service: CellRow): readonly Difference[] =>
   differencesOf(PROGRESS_COLUMNS, stored, service).filter(({ field }) => !OF_TARGET.includes(field))
 
-/** These depend on the target, which moves without interviews. */
+/** Fields that depend on the target, which changes without interviews. */
 const OF_TARGET: readonly string[] = ['sample_size', 'completion_rate', EXTRA]
 
 const SOURCES_CHANGED = 'a source has come or gone since, with its interviews'
 
-/** The stored row has fewer interviews than had started when it was read. */
+/** Judges a stored row with fewer interviews than had started when it was read. */
 const judgeMissing = async (known: Known, storedTotal: number, differences: readonly Difference[]) => {
   const { stored, readAt, slackMs, mayGain, haveSourcesChanged, until } = known
   const before = await until(minusMs(readAt, slackMs))
@@ -214,14 +214,14 @@ const judgeMissing = async (known: Known, storedTotal: number, differences: read
   return judged('wrong', lacking, differencesOf(PROGRESS_COLUMNS, stored, before))
 }
 
-/** Whether the service keeps the rule now that the stored row breaks: a service that answers late did so when we read, too. */
+/** Whether the present answer satisfies the rule that the stored row breaks. If the service counts late now, it also did when we read. */
 const countsInTime = async ({ service, serviceReadAt, slackMs, until }: Known): Promise<boolean> => {
   const [never, lately] = [await until(0n), await until(minusMs(serviceReadAt, slackMs))]
   const [none, late, now] = [never, lately, service].map((row) => (row === null ? null : totalOf(row)))
   return none === 0 && typeof late === 'number' && typeof now === 'number' && late <= now
 }
 
-/** The stored row has more interviews than the service says that had started when it was read. */
+/** Judges a stored row with more interviews than had started when it was read, according to the service. */
 const judgeVanished = (
   { service, isReadAtExact, haveSourcesChanged }: Known,
   storedTotal: number,

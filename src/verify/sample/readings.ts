@@ -1,4 +1,4 @@
-/** What the service says of one survey now: all of its sources, also those that its list leaves out, and progress. */
+/** Reads the present state of one survey from the service: all of its sources, also sources that its list leaves out, and progress. */
 import { z } from 'zod'
 import type { RequestContext } from '../../base/allowance.js'
 import { parse } from '../../base/parse.js'
@@ -51,7 +51,7 @@ export const readAllSources = async ({ source, context, surveyId }: OneSurvey): 
   return { sources: [...newestById(rows).values()], rejectedIds }
 }
 
-/** What counts of a source that the service has: as it lists it, or as it is stored if the list leaves it out. */
+/** The fields of a source that the service has: from its list, or from the warehouse if the list leaves the source out. */
 export type KnownSource = Pick<SampleSource, 'id' | 'sample_size' | 'updated_at'> & {
   readonly provider: string | null
 }

@@ -1,6 +1,6 @@
 /**
- * The sample of one account: chooses surveys, requests them from the service, and compares. A page of the listing that shows a chosen
- * survey shows others as well: all of its rows are compared.
+ * The sample of one account: chooses surveys, requests them from the service, and compares. A page of the listing with a chosen survey also
+ * has other surveys, and all of its rows are compared.
  */
 import type { RequestContext } from '../../base/allowance.js'
 import { isStop, StoppedError, UpstreamError } from '../../base/errors.js'
@@ -30,7 +30,7 @@ interface SampleOptions {
   /** How many surveys to compare. */
   readonly sample: number
   readonly seed: string
-  /** The overlap of listings: how late a change may show. */
+  /** The overlap of listings, which is how late a change may show. */
   readonly slackMs: number
   /** Reports each survey that was compared. */
   readonly onCompared: (done: number, of: number) => void
@@ -42,15 +42,15 @@ export interface SampleProof {
   readonly surveys: number
   /** Surveys that were chosen. */
   readonly chosen: number
-  /** Surveys of these that were compared completely. */
+  /** Chosen surveys that were compared completely. */
   readonly compared: number
   readonly rows: readonly Compared[]
-  /** Fields that the API gives no longer. */
+  /** Fields that the API no longer has. */
   readonly droppedFields: readonly DroppedField[]
   /** The chance that this sample finds at least one wrong survey if one in a hundred is wrong. */
   readonly chanceToFindOnePercent: number
   readonly unread: readonly UnreadSurvey[]
-  /** What ended it before all chosen surveys were compared, a stop or an error of the API; null if nothing did. */
+  /** The stop or error of the API that ended the sample before all chosen surveys were compared; null without one. */
   readonly endedBy: StoppedError | UpstreamError | null
 }
 
@@ -141,7 +141,7 @@ const requiredOf = (stored: ReadonlyMap<number, StoredSurvey>, id: number): Stor
   return survey
 }
 
-/** A changed row that waits for its task is what we know, so it takes the place of the stored row. */
+/** If a changed row waits for its task, it is compared in place of the stored row, because it is our latest knowledge. */
 const compareRow = (service: Survey, stored: StoredSurvey, cursor: Instant | null): Compared => {
   const { survey, pending, listedUntil, quarantine } = stored
   const columns = mergedSurveys.values
@@ -165,12 +165,13 @@ const unlisted = (surveyId: number, isGone: boolean): Compared => {
   return comparedAs('surveys', 0, surveyId, null, isGone ? gone : judged('unclear', why, []))
 }
 
-// Finds surveys in the listing, which is the only place that shows their rows. A survey's rank in the warehouse says on which page it lies;
-// surveys that were created or have gone since shift it, and `created_at` on the page says in which direction. Each page is read once.
+// Finds surveys in the listing, which is the only place that shows their rows. A survey's rank in the warehouse gives the page where it is
+// expected. Surveys that were created or have gone since move it to other pages, and `created_at` of the rows on a page says in which
+// direction. Each page is read once.
 
 type ReadPage = (page: number) => Promise<Page<Survey>>
 
-/** How far from its expected page a survey is looked for. */
+/** How many pages away from its expected page a survey is searched. */
 const STEPS_MAX = 4
 
 /** `surveys` are in the order of the listing. */
@@ -191,7 +192,7 @@ export const createListing = (
     return page
   }
   return {
-    /** Looks for the page that shows the survey, or its neighbours. Returns the pages that were read now, and not before. */
+    /** Searches the page with the survey, or with its neighbours. Returns the pages that were read for the first time. */
     find: async ({ id, createdAt }: StoredSurveyPlace): Promise<readonly Page<Survey>[]> => {
       const read: Page<Survey>[] = []
       const first = await pageAt(1, read)
@@ -211,7 +212,7 @@ export const createListing = (
       }
       return read
     },
-    /** The row on the page that showed it, read anew and once; null if that page no longer shows it. */
+    /** The row of a survey on a second reading of its page, which is made once; null if the page no longer shows it. */
     again: async (id: number): Promise<Survey | null> => {
       const [number] = [...pages].find(([, { rows }]) => rows.some((row) => row.id === id)) ?? []
       if (number === undefined) return null

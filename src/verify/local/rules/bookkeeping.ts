@@ -1,7 +1,7 @@
 /** Rules between the tables that a run commits together: progress, freshness, the queue, and the records of the runs. */
 import { named, type Rule } from './rows.js'
 
-/** Rows of a survey in quarantine may take the place of those that are missing. */
+/** A missing row breaks no rule if the survey has rows of the endpoint in quarantine. */
 const QUARANTINED = (endpoint: string) =>
   `SELECT account, survey_id FROM _sync.rejected_rows WHERE endpoint = '${endpoint}' AND survey_id IS NOT NULL`
 

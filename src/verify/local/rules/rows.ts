@@ -1,6 +1,7 @@
 /**
- * Rules that the tables and views of a published state must satisfy, as data: what each says, and SQL that selects what breaks it. These
- * are made from the declarations: keys are unique, columns are filled, rows have their parents, and versions follow each other.
+ * Rules that the tables and views of a published state must satisfy, as data: a sentence, and SQL that selects the rows that break the
+ * rule. The rules in this file are made from the declarations: keys are unique, columns are filled, rows have their parents, and versions
+ * follow each other.
  */
 import type { Column, TableDeclaration } from '../../../model/columns.js'
 import { ALL_TABLES, tableName } from '../../../model/sync-tables.js'
@@ -25,9 +26,9 @@ export interface Rule {
   readonly rule: string
   /** The table or view. */
   readonly where: string
-  /** What is wrong, if it selects rows. */
+  /** What is wrong if `sql` selects rows. */
   readonly says: string
-  /** Selects the rows that break the rule. Its column `example` names each of them, as `named` does. */
+  /** Selects the rows that break the rule. Its column `example` names each row, as `named` does. */
   readonly sql: string
 }
 
@@ -53,7 +54,7 @@ const differ = (columns: readonly string[], one: string, other: string): string 
 
 type Relation = Pick<TableDeclaration, 'schema' | 'name' | 'key' | 'columns' | 'references'>
 
-/** A row of a history belongs to the current row, so the references of all are the same rule. */
+/** The rules of one table. A row of a history belongs to the current row, so its references need no rule of their own. */
 function* declaredRules(
   { key, columns, references = [], ...relation }: Relation,
   rows = qualified(relation),
@@ -85,11 +86,11 @@ function* declaredRules(
     }
 }
 
-/** The table of days has its own null: no source. Its key is unique in the sense of `GROUP BY`. */
+/** In the table of days, a null in the key means "no source", so keys are compared as in `GROUP BY`. */
 export const TABLE_RULES: readonly Rule[] = ALL_TABLES.flatMap((table) => [...declaredRules(table)])
 
 /**
- * Views take their references from the tables, whose rules check them. The SQL names a view without its schema, so that a CTE of that
+ * References of views follow from the tables, whose rules check them. The SQL names a view without its schema, so that a CTE with the same
  * name can hold its rows.
  */
 export const VIEW_RULES: readonly Rule[] = ALL_VIEWS.flatMap((view) => [
@@ -125,7 +126,7 @@ function* versionRules({ current: { key }, history, hasVersions, values }: Merge
   }
 }
 
-/** Two joins, because one that carries all columns of a long history does not fit into the memory. */
+/** Two joins, because one join with all columns of a long history does not fit into the memory. */
 function* currentRowRules(table: MergedTable): Generator<Rule> {
   const { history, hasVersions, readAtColumn: datedAt } = table
   if (history === null) return
@@ -197,5 +198,5 @@ const periodRules = (view: ViewDeclaration): readonly Rule[] => {
   ]
 }
 
-/** The views of periods: no row holds before it begins, or at the same time as the next one. */
+/** The views of periods: no row ends before it begins, or overlaps the next row. */
 export const PERIOD_RULES: readonly Rule[] = PERIODS.flatMap(periodRules)
