@@ -1,4 +1,4 @@
-/** The work database of one account's run. Every method that writes is one transaction. Nothing else runs meanwhile. */
+/** The work database of one account's run. Every method that writes is one transaction. No other statement runs during a transaction. */
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { AccountSql, Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'
@@ -66,5 +66,8 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   }
 }
 
-/** New rows stay in memory until a checkpoint, which compresses them. It writes hardly anything else anew while a listing only adds rows. */
+/**
+ * New rows stay in memory until a checkpoint, which compresses them. While a listing only adds rows, a checkpoint rewrites hardly anything
+ * else.
+ */
 const CHECKPOINT_SURVEYS = 50_000

@@ -1,4 +1,4 @@
-/** Due dates of the file that people keep: each sync replaces them all. */
+/** The due dates of the file that people edit. Each sync replaces all of them. */
 import type { Deadline } from '../model/tables.js'
 import { deadlines } from '../model/tables.js'
 import { countOf, type Database } from './connection/database.js'
@@ -6,7 +6,10 @@ import { qualified } from './connection/ddl.js'
 
 const TABLE = qualified(deadlines)
 
-/** Stores `rows` instead of the stored ones, or keeps these if it is null. Counts those of surveys and projects that the API does not show. */
+/**
+ * Replaces the stored due dates by `rows`, or keeps them if `rows` is null. Counts the due dates of surveys and projects that the API does
+ * not show.
+ */
 export const storeDeadlines = (
   database: Database,
   rows: readonly Deadline[] | null,

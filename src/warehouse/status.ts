@@ -1,4 +1,4 @@
-/** Reads the status of a warehouse from its published state: readers of that block nobody. */
+/** Reads the status of a warehouse from its published state, whose readers block nobody. */
 import { z } from 'zod'
 import type { TableDeclaration } from '../model/columns.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../model/sync-tables.js'
@@ -15,7 +15,7 @@ import { LEAVES_OUT } from './queue/unlisted-surveys.js'
 
 const RUNS_SHOWN = 5
 
-/** How many surveys that could not be read are shown; `queue` counts all of them. */
+/** The most failing surveys that are shown. `queue` counts all of them. */
 const FAILING_SHOWN = 20
 const LEFT_OUT_SHOWN = 20
 
@@ -96,13 +96,13 @@ export const readPublished = async <Result>(
   try {
     return await database.interruptibly(signal, () => read(database))
   } catch (error) {
-    // Older versions did not publish all that a statement reads.
+    // A state of an older version may lack tables or columns that a statement reads.
     const isBug = isStatementFault(error) && (await isOwnFault(read))
     throw isBug ? error : unreadable(path, error)
   }
 }
 
-/** For a command that reads columns which older versions did not publish. Throws `WarehouseUnusableError`. */
+/** For a command that reads columns that older versions did not publish. Throws `WarehouseUnusableError`. */
 export const requireCurrentSchema = async (
   database: Database,
   path: string,
@@ -117,13 +117,13 @@ export const requireCurrentSchema = async (
 
 const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')
 
-/** The tables for readers. A state of an older version lacks newer ones. */
+/** The tables for readers. A state of an older version lacks newer tables. */
 const publishedTables = async (sql: Sql): Promise<readonly TableDeclaration[]> => {
   const paths = await columnPaths(sql, `schema_name = 'main'`)
   return ALL_TABLES.filter(({ schema, name }) => schema === 'main' && paths.has(`main.${name}.account`))
 }
 
-/** The last ended sync of each account, and when its last complete one ended. */
+/** The last ended sync of each account, and when its last complete sync ended. */
 export const readSyncs = (sql: Pick<Sql, 'rows'>) =>
   sql.rows(
     syncRow,

@@ -1,4 +1,4 @@
-/** Reads from a published state what explains how old the data of one survey is. */
+/** Reads from a published state the facts that explain how old the data of one survey is. */
 import { z } from 'zod'
 import { ExpectedError } from '../base/errors.js'
 import { parse } from '../base/parse.js'
@@ -52,8 +52,8 @@ const dayRow = z.object({
 })
 
 /**
- * The accounts that have this survey, also one of which only rows in quarantine are known. Throws an error `unknown_survey` without any.
- * `path` is the published state.
+ * The accounts that have this survey, also an account with only quarantined rows of it. Throws an error `unknown_survey` if no account has
+ * it. `path` is the published state.
  */
 export const accountsOfSurvey = async (
   sql: Sql,
@@ -79,7 +79,7 @@ const knownRow = z.object({
 })
 export type KnownSurvey = z.output<typeof knownRow>
 
-/** Which accounts have surveys with these ids. Of one that is not `isTyped`, only rows in quarantine are known. */
+/** Which accounts have surveys with these ids. A survey that is not `isTyped` has only rows in quarantine. */
 export const readKnownSurveys = (sql: Sql, surveyIds: readonly number[]): Promise<readonly KnownSurvey[]> =>
   sql.rows(
     knownRow,
@@ -116,7 +116,9 @@ export const readSurveyStatus = async (
   return {
     stored: parse(storedRow, stored, 'the row of a survey'),
     lastRun,
-    /** With the status and time of the pending row, by which the next run decides; null if none of its rows could be typed. */
+    /**
+     * The facts with the status and time of the pending row, by which the next run decides; null if no row of the survey could be typed.
+     */
     planned: await readPlannedSurvey({ ...sql, account }, surveyId, rules),
     rejections: await sql.rows(
       rejectionRow,

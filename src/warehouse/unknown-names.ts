@@ -1,4 +1,4 @@
-/** Names of surveys and projects in the settings that fit nothing: most are typing errors, or surveys that are gone. */
+/** Names in the settings that fit no survey or project. Most are typing errors, or surveys that are gone. */
 import { z } from 'zod'
 import type { ExcludeRules } from '../model/run.js'
 import { bigintCell, varcharCell } from './connection/cells.js'
@@ -17,7 +17,7 @@ export const namedBy = (account: string, { surveys, projects }: ExcludeRules): r
   ...projects.map((project) => ({ account, survey: null, project })),
 ]
 
-/** Those that the API does not show, in words: `survey 99`, `project "P-2"`. */
+/** The names that the API does not show, in words: `survey 99`, `project "P-2"`. */
 export const unknownNames = async (sql: Sql, names: readonly Named[]): Promise<readonly string[]> => {
   if (names.length === 0) return []
   const rows = await sql.rows(

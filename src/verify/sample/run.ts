@@ -227,7 +227,7 @@ export const createListing = (
 const directionOf = ({ rows }: Page<Survey>, createdAt: Instant): -1 | 0 | 1 => {
   const [newest, oldest] = [rows.at(0)?.created_at, rows.at(-1)?.created_at]
   if (newest === undefined || oldest === undefined) return -1
-  // Surveys that were created at the same moment may be on either page.
+  // Surveys with the same moment of creation may be on either page.
   if (createdAt <= oldest) return 1
   return createdAt >= newest ? -1 : 0
 }

@@ -1,4 +1,4 @@
-/** Reads what a published state has of some surveys, and as of when each part of it is known. */
+/** Reads some surveys from a published state, with the time of each part. */
 import { z } from 'zod'
 import { type Instant, minusMs } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
@@ -10,18 +10,18 @@ import { noRows, readPending, readSurveys } from '../../warehouse/merge/stored-s
 
 /** The surveys of an account that a sample can choose from. */
 export interface Population {
-  /** Not missing and refreshed at least once. Newest first, as the API lists them. */
+  /** Surveys that are not missing and were read at least once, the newest first, as the API lists them. */
   readonly surveys: readonly StoredSurveyPlace[]
-  /** The cursor: every change before it is known; null before the first complete listing. */
+  /** The cursor: every change before this time is known; null before the first complete listing. */
   readonly cursor: Instant | null
-  /** Rows of a full page of the last listing; null if it had only one. */
+  /** Rows of a full page of the last listing; null if it had only one page. */
   readonly pageRows: number | null
 }
 
 export interface StoredSurveyPlace {
   readonly id: number
   readonly createdAt: Instant
-  /** Null: never refreshed, or excluded by the settings. So it cannot be chosen. */
+  /** Null: never read, or excluded by the settings, so the survey cannot be chosen. */
   readonly refreshedAt: Instant | null
 }
 
@@ -41,12 +41,12 @@ export const readPopulation = async (sql: Sql, account: string): Promise<Populat
   return { surveys, cursor: cursor?.updated_since ?? null, pageRows: cursor?.page_rows ?? null }
 }
 
-/** What the warehouse has of a survey. Rows that are marked as missing are among them. */
+/** The stored rows of a survey, including rows that are marked as missing. */
 export interface StoredSurvey {
   readonly survey: StoredRow | null
   /** A changed row that waits for its task. */
   readonly pending: CellRow | null
-  /** The server time before which its row is known; null if it was never listed. */
+  /** The server time before which every change of its row is known; null if the survey was never listed. */
   readonly listedUntil: Instant | null
   readonly isQueued: boolean
   readonly sources: ReadonlyMap<number, StoredRow>
@@ -55,9 +55,12 @@ export interface StoredSurvey {
   readonly refreshedAt: Instant | null
   readonly sourcesListedAt: Instant | null
   readonly sourceProgressReadAt: Instant | null
-  /** Up to when the progress of its sources is known: it was read, or list and progress of the survey had not changed. */
+  /**
+   * The time up to which the progress of its sources is known, because it was read, or because list and progress of the survey had not
+   * changed.
+   */
   readonly sourceProgressKnownAt: Instant | null
-  /** What is in quarantine: `surveys`, `sample_sources/12`, `fieldwork_progress`, `fieldwork_progress/12`. */
+  /** The parts in quarantine: `surveys`, `sample_sources/12`, `fieldwork_progress`, `fieldwork_progress/12`. */
   readonly quarantine: ReadonlySet<string>
 }
 

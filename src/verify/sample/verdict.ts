@@ -1,21 +1,22 @@
-/** What the comparison of one stored row with the service has shown, and the fields in which both differ. */
+/** The result of comparing one stored row with the service, with the fields that differ. */
 import type { Cell, Column } from '../../model/columns.js'
 import { formatInstant, type Instant } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
 import type { StoredRow } from '../../warehouse/merge/merged-tables.js'
 
 /**
- * `equal`: every field. `moved`: it differs, and has changed since we read it, or may have. `waiting`: known to be behind: queued,
- * never read, or in quarantine. `unclear`: the API does not say enough to decide. `wrong`: no later change explains it.
+ * `equal`: every field is equal. `moved`: the row differs, and has changed or may have changed since we read it. `waiting`: the row is
+ * known to lag: queued, never read, or in quarantine. `unclear`: the API does not show enough to decide. `wrong`: no later change explains
+ * the difference.
  */
 export const VERDICTS = ['equal', 'moved', 'waiting', 'unclear', 'wrong'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
 export interface Difference {
   readonly field: string
-  /** In the warehouse; null also if there is no row. */
+  /** The value in the warehouse; null also if there is no row. */
   readonly stored: Cell
-  /** What the service says. */
+  /** The value of the service. */
   readonly service: Cell
 }
 
@@ -71,10 +72,10 @@ export const differencesOf = (
     return ours === theirs ? [] : [{ field: name, stored: ours, service: theirs }]
   })
 
-/** Unknown fields: the service may add some at any time, and says nothing about it. */
+/** The column of unknown fields, which the service may add at any time without notice. */
 export const EXTRA = '_extra'
 
-// Judges the row of a survey or source, which carries `updated_at`: whether a change since our reading explains a difference.
+// Judges the row of a survey or source: whether a change since our reading, by `updated_at`, explains a difference.
 
 interface VersionQuestion {
   readonly columns: readonly Column[]
@@ -83,7 +84,7 @@ interface VersionQuestion {
   readonly service: CellRow & { readonly updated_at: Instant }
   /** Changes before this moment are known to us, by the rules of the sync; null if nothing was read. */
   readonly knownUntil: Instant | null
-  /** Why a difference is known; null if it is not. */
+  /** Why a difference is expected; null if it is not. */
   readonly waitsFor: string | null
 }
 

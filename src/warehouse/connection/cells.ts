@@ -29,7 +29,7 @@ export const toDuckDB = (parameter: Parameter): DuckDBValue => {
 /** The types of appended cells, by the type of their column. */
 export const APPENDED_TYPES = { BIGINT, BOOLEAN, DATE, DOUBLE, JSON: VARCHAR, TIMESTAMPTZ, VARCHAR } as const
 
-/** A cell to append. One whose type does not fit its column is a bug and throws. */
+/** A cell to append. Throws, as for any bug, if its type does not fit the column. */
 export const appendedValue = ({ name, type }: Column, cell: Cell = null): DuckDBValue => {
   if (cell === null) return null
   if (type === 'BIGINT' && typeof cell === 'number') return BigInt(cell)
@@ -42,7 +42,7 @@ export const appendedValue = ({ name, type }: Column, cell: Cell = null): DuckDB
   throw new TypeError(`column ${name} is ${type} and cannot hold a ${typeof cell}`)
 }
 
-/** A value that is read back, as a cell in memory. A `transform` of its schema takes several times as long as this. */
+/** Converts a value that is read back to a cell. A `transform` of the schema would take several times as long. */
 export const fromDuckDB = (value: DuckDBValue): DuckDBValue => {
   if (typeof value === 'bigint') return Number(value)
   return value instanceof DuckDBTimestampTZValue ? value.micros : value
@@ -55,7 +55,10 @@ export const varcharCell = z.string()
 export const booleanCell = z.boolean()
 export const timestamptzCell: z.ZodType<Instant> = z.bigint()
 
-/** Selects a column for `cellSchema`. DuckDB's client drops a byte order mark that begins a text, so a character is put before it. */
+/**
+ * Selects a column for `cellSchema`. DuckDB's client drops a byte order mark at the beginning of a text, so a character is put in front of
+ * every text.
+ */
 export const selectCell = ({ name, type }: Column): string => {
   if (type === 'DATE') return `CAST(${quote(name)} AS VARCHAR) AS ${quote(name)}`
   return type === 'VARCHAR' || type === 'JSON' ? `'.' || ${quote(name)} AS ${quote(name)}` : quote(name)

@@ -1,4 +1,4 @@
-/** One DuckDB database on one connection. Transactions run one at a time, because conflicts between our own would have to be retried. */
+/** One DuckDB database on one connection. Transactions run one at a time, because conflicts between them would have to be retried. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { setImmediate as eventsHandled } from 'node:timers/promises'
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance as Instance } from '@duckdb/node-api'
@@ -32,15 +32,15 @@ export interface Sql {
     use: (row: Row) => void,
   ): Promise<void>
   /**
-   * The rows of a large result in batches, each read when the caller takes it. A row is an array of cells in the order of the columns,
-   * also converted when the caller takes it.
+   * The rows of a large result in batches. Each batch is read, and each row converted, when the caller takes it. A row is an array of cells
+   * in the order of the columns.
    */
   batches<Row>(
     schema: z.ZodType<Row>,
     sql: string,
     parameters?: NamedParameters,
   ): AsyncIterable<Iterable<Row>>
-  /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
+  /** Puts rows into a new temporary table with `columns`, which replaces an older one of the same name. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
   /** Adds rows to a table. A missing cell becomes null. */
   insert(table: TableDeclaration, rows: readonly CellRow[]): Promise<void>
@@ -62,7 +62,9 @@ export const countOf = async (
   return counted?.Count ?? 0
 }
 
-/** The columns of all tables and views, also temporary ones, such as `main.surveys.title`, or those for which `condition` is true. */
+/**
+ * The columns of all tables and views for which `condition` is true, such as `main.surveys.title`. Temporary tables and views are included.
+ */
 export const columnPaths = async (sql: Sql, condition = 'true'): Promise<ReadonlySet<string>> => {
   const rows = await sql.rows(
     z.object({ path: varcharCell }),
@@ -94,22 +96,24 @@ export interface Database extends AsyncDisposable {
   exclusively<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Runs `work`. When `signal` aborts, its statements reject with the signal's reason. Not for work that writes to this database. */
   interruptibly<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>
-  /** Copies the file as it is on the disk: checkpoint before, and write nothing meanwhile. Rejects with the signal's reason. */
+  /**
+   * Copies the file as it is on the disk. Call it after a checkpoint, and write nothing during the copy. Rejects with the signal's reason.
+   */
   copyTo(target: string, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
 /** No extension is downloaded at run time, the memory fits into a small pod, and old readers can open new files. */
 const baseOptions = {
-  // Without these threads, each Node thread that ever ran a statement keeps its memory (npm run bench -- export).
+  // Without these threads of the allocator, each Node thread that ever ran a statement keeps its memory (npm run bench -- export).
   allocator_background_threads: 'true',
   // Freed memory goes back sooner than at 128 MB. Otherwise a view that is read after a large table takes 60 MiB more.
   allocator_flush_threshold: '32MB',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
-  // Counts the log, and an estimate of the changed row groups that exceeds it by far. A checkpoint rewrites those.
+  // The threshold counts the log and a far too high estimate of the changed row groups, which a checkpoint rewrites.
   checkpoint_threshold: '128MB',
-  // Pages stay in memory up to this limit. More does not help: a night on 1,000,000 surveys then takes the same CPU time.
+  // Pages stay in memory up to this limit. A higher limit does not help: a night on 1,000,000 surveys takes the same CPU time.
   memory_limit: '256MB',
   // This version and every later one can read our files (docs/decisions/publish.md#0042-the-format-of-the-published-file-is-pinned).
   storage_compatibility_version: 'v0.10.2',
@@ -119,7 +123,7 @@ const baseOptions = {
   threads: '1',
 }
 
-/** How DuckDB names the format of such a file. */
+/** DuckDB's name of this storage format. */
 export const STORAGE_FORMAT = 'v1.0.0+'
 
 export interface OpenOptions {
@@ -128,9 +132,9 @@ export interface OpenOptions {
   readonly temporaryDirectory?: string
   /** The most memory of DuckDB, such as `112MB`; 256 MB by default. Larger operations spill to disk. */
   readonly memoryLimit?: string
-  /** The most that may be spilled, such as `4GB`; by default 90 % of the free space. */
+  /** The most bytes that may be spilled, such as `4GB`; by default 90 % of the free space. */
   readonly spillLimit?: string
-  /** What statements may open beside the database itself: files below these directories, and these files. */
+  /** Beside the database itself, statements may open files below these directories, and these files. */
   readonly directories?: readonly string[]
   readonly files?: readonly string[]
   /** Whether statements may change settings that open no file: `COPY FROM DATABASE` changes one. False by default. */
@@ -138,10 +142,10 @@ export interface OpenOptions {
 }
 
 /**
- * Opens `file`, and creates it unless read-only. Sessions are in UTC. Somebody else may have written the file. So no statement, view or
- * macro in it reaches another file, a network or an extension, and none changes that
- * (docs/decisions/warehouse.md#0090-a-database-is-data-not-a-program). Throws the errors of DuckDB unchanged, or an error `lock_refused`
- * if the file cannot be locked although nobody holds it.
+ * Opens `file`, and creates it unless read-only. Sessions are in UTC. Another program may have written the file. So no statement, view or
+ * macro in the file can reach another file, a network or an extension, and none can change these restrictions
+ * (docs/decisions/warehouse.md#0090-a-database-is-data-not-a-program). Throws the errors of DuckDB unchanged, or an error `lock_refused` if
+ * the file cannot be locked although nobody holds it.
  */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
   const { readOnly = false, temporaryDirectory, memoryLimit, spillLimit } = options
@@ -164,13 +168,13 @@ export const openDatabase = async (file: string, options: OpenOptions = {}): Pro
   }
 }
 
-/** DuckDB resolves links before it compares a path. None of this can be taken back, also where the settings are not locked. */
+/** DuckDB resolves links before it compares a path. These settings cannot be taken back, even if the settings are not locked. */
 const sessionSettings = ({ directories = [], files = [], mayChangeSettings = false }: OpenOptions): string =>
   [
     `SET TimeZone = 'UTC'`,
-    // By default DuckDB keeps 1 MB of the rows of a result ahead.
+    // By default DuckDB reads 1 MB of a result's rows ahead.
     `SET streaming_buffer_size = '100KB'`,
-    // A pattern in a statement has the escaped path.
+    // In a pattern, a statement has the escaped path.
     `SET allowed_directories = ${list(directories.flatMap((path) => [path, withoutPattern(path)]))}`,
     `SET allowed_paths = ${list(files)}`,
     'SET enable_external_access = false',
@@ -194,8 +198,9 @@ const onConnection = (file: string, instance: Instance, connection: DuckDBConnec
     })
   const sql = sqlOn(connection, statement, () => stopping !== null && throwIfAborted(stopping))
   /**
-   * Reads the file beside DuckDB. When a process closes any descriptor of a file, the system releases all its locks on that file. So this
-   * one stays open until DuckDB has closed its own. A stream is not used, because it closes it when it is aborted.
+   * A second descriptor of the file, for reading beside DuckDB. When a process closes any descriptor of a file, the system releases all
+   * locks of the process on this file. So this descriptor stays open until DuckDB has closed its own. We do not use a stream, because an
+   * aborted stream closes its descriptor.
    */
   let reader: FileHandle | null = null
 
@@ -227,7 +232,7 @@ const onConnection = (file: string, instance: Instance, connection: DuckDBConnec
       let interval: NodeJS.Timeout | undefined
       using _listening = onAbort([signal], () => {
         interrupt()
-        // Again and again, because DuckDB forgets an interrupt that comes before a statement has begun.
+        // Repeated, because DuckDB ignores an interrupt that comes before a statement has begun.
         interval = setInterval(interrupt, INTERRUPT_EVERY_MS)
       })
       try {
@@ -271,13 +276,13 @@ export const inTransaction = async <Result>(
     await sql.run('COMMIT')
     return result
   } catch (error) {
-    // If the failure has closed the transaction or the database, this fails too. The first error is the cause.
+    // If the failure has closed the transaction or the database, the rollback fails too. The first error is the cause.
     await sql.run('ROLLBACK').catch(() => undefined)
     throw error
   }
 }
 
-/** Runs one statement, after those before it. */
+/** Runs one statement, after all earlier ones. */
 type Statement = <Result>(work: () => Result | Promise<Result>) => Promise<Result>
 
 const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStopped: () => unknown): Sql => {
@@ -298,7 +303,7 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStoppe
       statement(async () => {
         const result = await connection.stream(sql, bound(parameters))
         for await (const rows of result.yieldConvertedRowObjects(fromDuckDB)) {
-          // To convert 2,048 rows takes as long as to use them.
+          // Converting 2,048 rows takes as long as using them, so events are handled in between.
           await eventsHandled()
           for (const row of rows) use(parse(schema, row, ROW))
         }
@@ -306,9 +311,9 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStoppe
     async *batches(schema, sql, parameters = {}) {
       const result = await statement(() => connection.stream(sql, bound(parameters)))
       for (;;) {
-        // A caller may stop between two batches. Only a batch that is being read must keep other statements waiting.
+        // A caller may stop between two batches, so other statements wait only while a batch is being read.
         const chunk = await statement(() => result.fetchChunk())
-        // An interrupt between two batches looks like the end.
+        // After an interrupt between two batches, the result looks as if it had ended.
         throwIfStopped()
         if (chunk === null || chunk.rowCount === 0) return
         yield convertedRows(schema, chunk)
@@ -334,7 +339,7 @@ function* convertedRows<Row>(schema: z.ZodType<Row>, chunk: DuckDBDataChunk): It
 const COMPILED_FROM_ROWS = 50
 const ROW = 'a row of the warehouse'
 
-/** Without parameters DuckDB runs a statement in one step; with them it parses, prepares and runs it. */
+/** Undefined without parameters: then DuckDB runs a statement in one step. With parameters it parses, prepares and runs it. */
 const bound = (parameters: readonly Parameter[] | NamedParameters) => {
   if (isList(parameters)) return parameters.length === 0 ? undefined : parameters.map(toDuckDB)
   const named = Object.entries(parameters).map(([name, value]) => [name, toDuckDB(value)] as const)

@@ -6,7 +6,7 @@ export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 /** A string as an SQL literal. Only for names, paths and comments: values are parameters. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** Escapes a path where DuckDB would expand a pattern. */
+/** Escapes a path for arguments in which DuckDB expands patterns. */
 export const withoutPattern = (path: string): string => path.replaceAll(/[[*?]/g, '[$&]')
 
 export const qualified = ({ schema, name }: { readonly schema: string; readonly name: string }): string =>

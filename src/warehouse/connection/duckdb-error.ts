@@ -12,14 +12,14 @@ import { literal } from './ddl.js'
 import { DuckDBInstance } from './duckdb.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
 
-/** Errors of another class are bugs of ours, or say themselves what they mean. */
+/** Errors of another class are bugs of ours, or have a meaning of their own. */
 const isPlain = (error: unknown): error is Error =>
   error instanceof Error && Object.getPrototypeOf(error) === Error.prototype
 
-/** DuckDB's client throws plain errors. Those of Node's file functions have a code. */
+/** DuckDB's client throws plain errors without a code. Errors of Node's file functions have a code. */
 const isDuckdbError = (error: unknown): boolean => isPlain(error) && !('code' in error)
 
-/** Whether the system or DuckDB refused to read or write. Only such an error may be reported as one of a file. */
+/** Whether the system or DuckDB refused to read or write. Only such an error may be reported as an error of a file. */
 export const isFileFailure = (error: unknown): boolean => isSystemError(error) || isPlain(error)
 
 /** A statement was interrupted, by a signal. */
@@ -31,28 +31,29 @@ export const isInterrupt = (error: unknown): boolean =>
 
 /**
  * The error types that storage causes. Only the beginning is matched, because the rest may quote data. A failed commit loses the type of
- * its cause. With one connection and tables without constraints, only storage can cause it.
+ * its cause. With one connection and tables without constraints, only storage can make a commit fail.
  */
 const STORAGE_FAILURE =
   /^(?:Failed to [a-z ]+: )?(?:(?:IO|FATAL|Out of Memory|Permission) Error: |TransactionContext Error: Failed to commit: )/
 
 /**
- * The content of a file differs from what DuckDB wrote. A checkpoint fails with FATAL then, and quotes such a text. A text may begin with
- * the kind of damage, but not a path, in which the word may be too; and a file that DuckDB spilled is none of ours.
+ * The content of a file differs from what DuckDB wrote. A checkpoint of such a file fails with FATAL, and quotes one of these texts. The
+ * kind of damage must be at the beginning of the text, because the word may also be in a path. A damaged file to which DuckDB spilled does
+ * not count, because it is not ours.
  */
 const DAMAGE =
   /^(?:IO|FATAL) Error: (?:.*(?:corrupt database file|could not read enough bytes|not a valid DuckDB database file)|(?!corrupt temporary)[^'"/]*corrupt)/is
 
 const OUT_OF_MEMORY = /^(?:Failed to [a-z ]+: )?Out of Memory Error: /
 
-/** System errors that are not about the content of a file: no space, no permission, no memory, a failing disk. */
+/** System errors that do not concern the content of a file: no space, no permission, no memory, a failing disk. */
 const TROUBLE_AROUND_THE_FILE =
   /^Out of Memory Error: |No space left on device|Disk quota exceeded|File too large|Permission denied|Operation not permitted|Read-only file system|Too many open files|Cannot allocate memory|Input\/output error|Stale file handle/
 
-/** The write-ahead log is a part of the file, so a failed replay is damage too. */
+/** The write-ahead log belongs to the file, so a failed replay is damage too. */
 const DAMAGED_LOG = /^IO Error: Failure while replaying WAL file /
 
-/** Alone these do not prove damage. */
+/** Errors that do not prove damage by themselves. */
 const MAY_PASS = /^(?:IO|Out of Memory|Permission|INTERRUPT) Error: /
 
 const LOCK_CONFLICT = /Could not set lock on file /
@@ -60,8 +61,8 @@ const LOCK_CONFLICT = /Could not set lock on file /
 export const isLockConflict = (error: unknown): boolean => LOCK_CONFLICT.test(messageOf(error))
 
 /**
- * The process by its id, null if it runs in another container or on another machine, and by a name such as
- * `process 123 (/usr/bin/python3)`. Null for another error, or if DuckDB's text has no process.
+ * The process that holds the lock: its id, null if it runs in another container or on another machine, and a name such as `process 123
+ * (/usr/bin/python3)`. Null for another error, or if DuckDB's text names no process.
  */
 export const lockHolder = (error: unknown) => {
   const text = messageOf(error)
@@ -70,14 +71,17 @@ export const lockHolder = (error: unknown) => {
     /lock is held in (?:(.+?) \()?PID (-?\d+)\)?(?: by user (\S+?))?\./.exec(text) ?? []
   if (id === undefined) return null
   const pid = Number(id)
-  // Linux says 0 for a process in another PID namespace, and a negative number for one on another machine.
+  // Linux reports 0 for a process in another PID namespace, and a negative number for a process on another machine.
   if (pid <= 0 || (program === undefined && !isRunning(pid)))
     return { pid: null, name: 'a process in another container or on another machine' }
   const details = [program ?? [], user === undefined ? [] : `user ${user}`].flat().join(', ')
   return { pid, name: `process ${pid}${details === '' ? '' : ` (${details})`}` }
 }
 
-/** Whether the content of a file is damaged. Only such a file may be set aside or skipped: any other may be the newest state. */
+/**
+ * Whether the content of a file is damaged. Only a damaged file may be set aside or skipped, because any other file may be the newest
+ * state.
+ */
 export const isDamage = (error: unknown): boolean => {
   const text = messageOf(error)
   if (!isDuckdbError(error) && !(error instanceof WarehouseUnusableError)) return false
@@ -85,24 +89,27 @@ export const isDamage = (error: unknown): boolean => {
   return DAMAGE.test(text) || DAMAGED_LOG.test(text) || !MAY_PASS.test(text)
 }
 
-/** Also true for a text of DuckDB without a path, as its readers of single blocks have. Less certain than `isDamage`: only for a report. */
+/**
+ * As `isDamage`, but also true for an error text without a path, as reading single blocks gives. It is less certain, so it is only for
+ * reports.
+ */
 export const isAboutContent = (error: unknown): boolean =>
   isDamage(error) ||
   /^IO Error: (?!Trying to read a database file with version)[^"'/]*$/.test(messageOf(error))
 
-/** A statement failed for what it says, not for storage. The person who wrote a part of it needs this message. */
+/** Whether a statement failed because of its text, not because of storage. The person who wrote a part of the text needs the message. */
 export const isStatementFault = (error: unknown): boolean =>
   /^(?:Binder|Conversion|Catalog|Parser|Invalid Input|Out of Range|Permission|Not implemented) Error: /.test(
     messageOf(error),
   )
 
-/** A statement of a user failed, and not because a file could not be read. */
+/** Whether a statement of a user failed for another reason than a file that cannot be read. */
 export const isQueryFault = (error: unknown): boolean =>
   isDuckdbError(error) && /^(?!IO |FATAL |INTERNAL |INTERRUPT )[A-Z][\w -]* Error: /.test(messageOf(error))
 
 export const isOutOfMemory = (error: unknown): boolean => OUT_OF_MEMORY.test(messageOf(error))
 
-/** What DuckDB says of a statement, on one line. `linesAbove` were put in front of the user's own. */
+/** DuckDB's message about a statement, on one line. `linesAbove` lines were put in front of the user's text. */
 export const faultOnOneLine = (error: unknown, linesAbove: number): string => {
   const [what = '', line = '', excerpt = '', caret = ''] = messageOf(error).split(EXCERPT)
   const place =
@@ -110,7 +117,7 @@ export const faultOnOneLine = (error: unknown, linesAbove: number): string => {
   return `${what.trim().replaceAll(/\s+/g, ' ').replace(/[.!]$/, '')}${place}`
 }
 
-/** DuckDB cuts a long line around the place. */
+/** DuckDB's excerpt of the statement. A long line is cut on both sides of the marked position. */
 const EXCERPT = /\n+LINE (\d+): (.*)\n( *)\^[\s\S]*$/
 
 const EXCERPT_MAX = 24
@@ -134,7 +141,7 @@ export const duckdbError = (error: unknown, action: string, file: string): unkno
   )
 }
 
-/** The error to throw if reading the published state at `path` ended with `error`: a stop, a bug and the like stay what they are. */
+/** The error to throw if reading the published state at `path` ended with `error`: a stop or a bug stays as it is. */
 export const unreadable = (path: string, error: unknown): unknown => {
   const cause = duckdbCause(error)
   return isFileFailure(cause) || cause instanceof WarehouseUnusableError
@@ -150,7 +157,7 @@ const whyUnreadable = (error: unknown): string => {
     : `${firstLine(error)}. Run fieldwork-sync sync to publish it anew`
 }
 
-/** The original error of DuckDB behind one of `duckdbError`, for a failure that concerns another file. */
+/** The original error of DuckDB in an error that `duckdbError` made, for a failure that concerns another file. */
 export const duckdbCause = (error: unknown): unknown =>
   error instanceof WarehouseUnusableError ? (error.cause ?? error) : error
 
@@ -159,12 +166,13 @@ export const firstLine = (error: unknown): string =>
   messageOf(error).split('\n', 1)[0]?.trim().replace(/[.!]$/, '') ?? ''
 
 /**
- * Why DuckDB could not lock a file: an error `lock_refused`, or `conflict` if another process holds the lock. DuckDB says that also where a file system has no locks.
- * The number of the system's error tells them apart, and only the errors of statements have it, as JSON.
+ * Why DuckDB could not lock a file: an error `lock_refused`, or `conflict` if another process holds the lock. DuckDB's message is the same
+ * if a file system has no locks. Only the number of the system's error distinguishes the two, and only errors of statements have it, as
+ * JSON.
  */
 export const refusedLock = async (conflict: unknown, file: string, isReadOnly: boolean): Promise<unknown> => {
   const name = await nameOfError(file, isReadOnly)
-  // POSIX allows both of the first two for a lock that somebody else holds.
+  // POSIX allows EAGAIN and EACCES for a lock that another process holds.
   if (name === null || name === 'EAGAIN') return conflict
   if (name === 'EACCES' && (lockHolder(conflict)?.pid ?? null) !== null) return conflict
   return new WarehouseError(
@@ -176,7 +184,7 @@ export const refusedLock = async (conflict: unknown, file: string, isReadOnly: b
   )
 }
 
-/** Errors of file systems that have locks. */
+/** Errors of file systems that support locks. */
 const FAILURES: readonly string[] = ['EIO', 'ENOMEM', 'ESTALE', 'ETIMEDOUT', 'ENOTCONN', 'EHOSTDOWN']
 
 /** Null if the lock can be set now, or if the attempt fails in another way. */

@@ -1,14 +1,14 @@
 /** The errors of the warehouse. Each leads to an exit code. */
 import { type ErrorCode, WarehouseError } from '../../base/errors.js'
 
-/** The work database or a published file cannot be written or read: a full disk, permissions, or something else in its place. */
+/** The work database or a published file cannot be written or read: a full disk, permissions, or another kind of file at its path. */
 export class WarehouseUnusableError extends WarehouseError {
   constructor(message: string, options?: ErrorOptions, code: ErrorCode = 'warehouse_unusable') {
     super(code, message, options)
   }
 }
 
-/** A part of the work database cannot be read. It is set aside when it is closed, and the next run rebuilds it. */
+/** A part of the work database cannot be read. The file is set aside when it is closed, and the next run rebuilds the database. */
 export class WarehouseDamagedError extends WarehouseUnusableError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options, 'warehouse_damaged')

@@ -46,7 +46,7 @@ const stateRow = runRow.extend({
 })
 const tableRow = z.object({ account: varcharCell, table: varcharCell, count: bigintCell })
 
-// A time in the future does not count: an alert would wait until it has come.
+// A time in the future does not count, because an alert would wait for that time.
 const SELECT_STATES = `SELECT ${RUN_COLUMNS.join(', ')}, coalesce(p.first_at, r.started_at) AS "firstRunAt",
     p.complete_at AS "lastCompleteAt", coalesce(d.events, 0) AS "newDriftEvents", coalesce(w.waiting, 0) AS "waitingRows",
     coalesce(a.active, 0) AS active, coalesce(a.never, 0) AS "activeNeverRefreshed", a.oldest_at AS "oldestActiveRefreshAt"

@@ -1,7 +1,7 @@
 /**
- * Compacts old progress history: the last observation of each record and UTC day stays. `progress_daily` shows that one, so its
- * days look the same before and after. The time of day at which earlier indicators ended is lost. The views of periods do not
- * claim to know it: `_sync.compactions` says up to when history is compacted.
+ * Compacts old progress history: the last observation of each record and UTC day stays. `progress_daily` shows this observation, so its
+ * days look the same before and after. The time of day at which earlier indicators ended is lost, and the views of periods do not claim to
+ * know it: `_sync.compactions` has the time up to which history is compacted.
  */
 import type { TableDeclaration } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
@@ -51,8 +51,8 @@ export const utcDay = (moment: string): string => `CAST(make_timestamp(epoch_us(
 export const dayStart = (day: string): string => `to_timestamp(epoch(${day}))`
 
 /**
- * A time so many hours before another one, as microseconds. Intervals would count in the time zone and the calendar of the session,
- * where a day may have 23 hours, or be refused.
+ * The time `hours` before another time, as microseconds. Intervals would count in the time zone and the calendar of the session, where a
+ * day may have 23 hours, or be refused.
  */
 export const hoursBefore = (time: string, hours: number): string =>
   `epoch_us(${time}) - ${hours} * 3600000000`

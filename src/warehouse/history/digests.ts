@@ -1,6 +1,6 @@
 /**
- * What digests have sent: `_sync.digests` and `_sync.digest_items`, by channel, because one may fail while another delivers. A row of
- * `needs_action` is sent once, and again only if it was gone in between.
+ * The record of sent digests, `_sync.digests` and `_sync.digest_items`, by channel, because one channel may fail while another delivers. A
+ * row of `needs_action` is sent once, and again only if it disappeared in between.
  */
 import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
@@ -25,7 +25,7 @@ const SELECT_ITEMS = `SELECT account, survey_id AS "surveyId", kind, urgency, ti
   FROM main.needs_action ORDER BY urgency, due_on NULLS LAST, account, survey_id, kind`
 
 const totalsRow = z.object({ inField: bigintCell, interviews: z.number().nullable() })
-/** As the report counts them: a survey that the last run did not reach has no interviews of the last day. */
+/** The totals as in the report: a survey that the last run did not reach has no interviews of the last day. */
 const SELECT_TOTALS = `SELECT count(*) AS "inField", CAST(sum(p.gained_last_day)
     FILTER (epoch_us(p.refreshed_at) >= ${hoursBefore('n.newest_at', 24)}) AS DOUBLE) AS interviews
   FROM main.survey_pace p
@@ -39,14 +39,14 @@ const SELECT_BEGUN = `SELECT channel, account FROM ${qualified(digests)}`
 const toldRow = begunRow.extend({ surveyId: bigintCell, kind: varcharCell })
 const SELECT_TOLD = `SELECT channel, account, survey_id AS "surveyId", kind FROM ${qualified(digestItems)}`
 
-/** For one channel. */
+/** The news of one channel. */
 export interface News {
   readonly channel: DigestChannel
   readonly digest: Omit<Digest, 'reportUrl'>
-  /** Accounts without a digest so far: what needs action now is only remembered. */
+  /** Accounts without a digest so far. Their present rows are only remembered, and not sent. */
   readonly firstTime: readonly string[]
   readonly silent: readonly DigestItem[]
-  /** Told before, and no longer there. */
+  /** Rows that were sent before and no longer exist. */
   readonly gone: readonly Key[]
 }
 
@@ -54,7 +54,7 @@ type Key = Pick<DigestItem, 'account' | 'surveyId' | 'kind'>
 
 const keyOf = ({ account, surveyId, kind }: Key): string => `${account}/${surveyId}/${kind}`
 
-/** What is new for each channel. Call it in a transaction, so that all rows are of one state. */
+/** The news of each channel. Call it in a transaction, so that all rows are of one state. */
 export const readNews = async (sql: Sql, channels: readonly DigestChannel[]): Promise<readonly News[]> => {
   const all = await sql.rows(itemRow, SELECT_ITEMS)
   const accounts = (await sql.rows(accountRow, SELECT_ACCOUNTS)).map(({ account }) => account)
@@ -79,7 +79,7 @@ export const readNews = async (sql: Sql, channels: readonly DigestChannel[]): Pr
   })
 }
 
-/** Remembers what was sent, and forgets what is gone. Call it in a transaction. */
+/** Stores the sent rows, and removes the rows that are gone. Call it in a transaction. */
 export const rememberNews = async (
   sql: Sql,
   { channel, firstTime, silent, gone, digest }: News,

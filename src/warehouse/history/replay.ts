@@ -1,6 +1,6 @@
 /**
- * Stores quarantined rows that a newer version can type. A survey row is merged as of its reading. Sources and progress belong to the
- * rows that were read beside them, so their survey is queued instead. A row never overwrites a reading that is or may be newer
+ * Stores quarantined rows that a newer version can type. A survey row is merged as of its reading. Sources and progress belong to the rows
+ * that were read with them, so their survey is queued instead. A row never overwrites a reading that is newer or may be newer
  * (docs/decisions/warehouse.md#0039-a-replay-merges-nothing-older-than-the-stored-rows).
  */
 import { z } from 'zod'
@@ -19,7 +19,7 @@ import { noteListed } from '../queue/listing.js'
 import { enqueue } from '../queue/tasks.js'
 import { requireFullListing } from '../queue/unlisted-surveys.js'
 
-/** About the rows of a batch. It also holds all other rows of its last reading. */
+/** The approximate rows of a batch, which always contains all rows of its last reading. */
 const BATCH_ROWS = 500
 
 /** The accounts with rows that were not replayed yet. */
@@ -84,7 +84,7 @@ export const commitReplay = async (
   const rowsThatAre = (result: ReplayResult) => rows.filter((row) => results.get(row) === result)
   const [merged, queued] = [rowsThatAre('merged'), rowsThatAre('queued')]
   const counts = await mergeSurveys(sql, merged, replay.runId)
-  // A survey that was never refreshed gets its place in the queue from its last reading.
+  // The place of a never refreshed survey in the queue follows from the time of its last reading.
   const readings = new Map(queued.map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
   const tasks = [...readings].map(([surveyId, at]) => ({ surveyId, reason: 'changed' as const, at }))
   await enqueue(sql, tasks, replay.runId)
@@ -126,21 +126,21 @@ const readStates = async (
 }
 
 /**
- * Whether no reading of the survey is as new as the row, except the listing that showed the row itself. A later listing may have
- * shown the stored row again, and only `listed_at` shows that.
+ * Whether no reading of the survey is as new as the row, except the listing that showed the row itself. A later listing may have shown the
+ * stored row again, which only `listed_at` records.
  */
 const isNewestSurveyRow = ({ rejectedAt }: RetypedRow, stored: StoredState | undefined): boolean =>
   [stored?.dated_at, stored?.missing_since, stored?.pending_at].every((at) => isBefore(at, rejectedAt)) &&
   !isBefore(rejectedAt, stored?.listed_at)
 
-/** Whether no later refresh has read the same again, typed or into another quarantined row. */
+/** Whether no later refresh has read the same part again, as a typed row or another quarantined row. */
 const isLastReading = ({ rejectedAt }: RetypedRow, stored: StoredState | undefined): boolean =>
   stored !== undefined &&
   stored.status !== null &&
   stored.missing_since === null &&
   !isBefore(rejectedAt, stored.refreshed_at)
 
-/** A missing `at` is before every time. Nothing is before a missing `other`. */
+/** A missing `at` is before every time. No time is before a missing `other`. */
 const isBefore = (at: Instant | null | undefined, other: Instant | null | undefined): boolean =>
   other !== null && other !== undefined && (at === null || at === undefined || at < other)
 

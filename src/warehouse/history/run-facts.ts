@@ -1,4 +1,4 @@
-/** What the tables say of a run for its report, as numbers and names: the queue that it left, quarantine and drift events. */
+/** The facts about a run for its report, from the tables: the remaining queue, quarantine and drift events. */
 
 import { sum } from 'd3-array'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { type AccountSql, countOf } from '../connection/database.js'
 import { readFailing, readQueue } from '../queue/tasks.js'
 import { LEAVES_OUT } from '../queue/unlisted-surveys.js'
 
-/** Further ones are only counted, which keeps the report readable. */
+/** The most surveys and events that are named. Further ones are only counted, which keeps the report readable. */
 const NAMED_MAX = 10
 
 export const readRunFacts = async (
@@ -45,7 +45,9 @@ const NONE_LEFT_OUT: LeftOut = {
   firstWithLeftOut: null,
 }
 
-/** Surveys that full listings do not show, and that are neither missing nor excluded: they answer, or wait for another full listing. */
+/**
+ * Surveys that full listings do not show, and that are neither missing nor excluded. They still answer, or wait for another full listing.
+ */
 const readLeftOut = async (sql: AccountSql): Promise<LeftOut> => {
   const [row] = await sql.rows(
     z.object({

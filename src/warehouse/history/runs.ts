@@ -1,6 +1,7 @@
 /**
  * The record of every run, `_sync.runs`, and its requests. The last run has the highest `run_number`: a clock may be wrong for a night, so
- * neither times nor ids, which begin with one, say which is newer (docs/decisions/warehouse.md#0076-runs-are-numbered-and-the-highest-is-the-last).
+ * neither times nor ids, which begin with a time, say which run is newer
+ * (docs/decisions/warehouse.md#0076-runs-are-numbered-and-the-highest-is-the-last).
  */
 import { z } from 'zod'
 import { snakeCase } from '../../base/snake-case.js'
@@ -13,7 +14,10 @@ import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js
 import type { AccountSql, Sql } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
 
-/** We hold the lock, so any other run that is still `running` has died (docs/decisions/warehouse.md#0029-a-run-marks-all-other-running-runs-as-killed). */
+/**
+ * Records the start. We hold the lock, so any other run that is still `running` has died
+ * (docs/decisions/warehouse.md#0029-a-run-marks-all-other-running-runs-as-killed).
+ */
 export const startRun = async (sql: AccountSql, run: RunStart): Promise<void> => {
   await sql.run(
     `UPDATE ${qualified(runs)} SET status = 'killed', reason = 'the run left no record of its end: it was killed, or the machine went down'
@@ -43,8 +47,9 @@ const cellsOf = (record: Partial<RunRecord>): CellRow =>
   )
 
 /**
- * `_sync.runs`, numbered also in a published state of an older version, which has no error codes and no `rate_limited` either. Runs without a number are the
- * newest, those dated in the future first among them: otherwise each would be the last until that time.
+ * `_sync.runs` with numbers, error codes and `rate_limited`, also for a published state of an older version, which lacks these columns.
+ * Runs without a number are the newest. Among them, runs that are dated in the future come first; otherwise each of these would be the last
+ * run until that time.
  */
 export const NUMBERED_RUNS = `(SELECT * EXCLUDE (run_number), row_number() OVER (
     ORDER BY run_number ASC NULLS LAST, started_at <= now() ASC, started_at ASC, run_id ASC) AS run_number
@@ -59,12 +64,12 @@ export const readLastRun = async (sql: Sql): Promise<z.output<typeof lastRunRow>
   return row ?? { runs: 0, run_id: null }
 }
 
-/** A run may wait so long before it lists, microseconds. */
+/** How long a run may wait before it lists, microseconds. */
 const AHEAD_US_MIN = 600_000_000
 
 const lastRunRow = z.object({ runs: bigintCell, run_id: varcharCell.nullable() })
 
-/** Numbers the run that starts, and before it those of an older version, as they were recorded. Accounts of a run share its number. */
+/** Numbers the run that starts, after the runs of an older version in the order of their records. Accounts of a run share its number. */
 const numberRuns = (sql: Sql): Promise<void> =>
   sql.run(`UPDATE ${qualified(runs)} r SET run_number = n.run_number
     FROM (SELECT run_id, coalesce(max(run_number), (SELECT coalesce(max(run_number), 0) FROM ${qualified(runs)})
@@ -103,9 +108,9 @@ export const LAST_SYNCS = `(FROM ${NUMBERED_RUNS} WHERE command = 'sync' AND end
   QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) = 1)`
 
 /**
- * When the last complete sync of each account ended, `complete_at`. Our clock may have been ahead in that night: then the run began earlier
- * than it says, by as much as it is further ahead of the server's than in the runs before it. A listing that an earlier run began tells
- * the time of that run.
+ * When the last complete sync of each account ended, `complete_at`. Our clock may have been ahead in that night. Then the run began earlier
+ * than recorded: by the amount that our clock was further ahead of the server's than in earlier runs. If an earlier run began the listing,
+ * the listing has the time of that run.
  */
 export const COMPLETE_SYNCS = `(WITH syncs AS (
     SELECT account, run_number, ended_at, status = 'complete' AS is_complete,
@@ -116,7 +121,7 @@ export const COMPLETE_SYNCS = `(WITH syncs AS (
       THEN (ahead - usual)::BIGINT ELSE 0 END), run_number) AS complete_at
   FROM syncs WHERE is_complete GROUP BY account)`
 
-/** The same, with its request usage. */
+/** The last ended sync of each account, with its request usage. */
 export const lastRequestUsage = async (sql: Sql): Promise<readonly RunRequestUsage[]> => {
   const runs = await sql.rows(
     runRow,

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 
 export const workFile = (directory: string): string => join(directory, 'work.duckdb')
-/** Names the holder of the work database. It is a file of its own, because a held database cannot be read. */
+/** The note that names the holder of the work database. It is a separate file, because a held database cannot be read. */
 export const holderFile = (directory: string): string => join(directory, 'work.holder.json')
 /** The start and the end of the last sync: `lastRunSchema` in `storage/last-run`. */
 export const lastRunFile = (directory: string): string => join(directory, 'last-run.json')
-/** Names the bucket that the work database belongs to, if there is one: `noteSchema` in `storage/bucket/documents`. */
+/** The note that names the bucket to which the work database belongs, if there is one: `noteSchema` in `storage/bucket/documents`. */
 export const bucketNoteFile = (directory: string): string => join(directory, 'bucket.json')
 export const spillDirectory = (directory: string): string => join(directory, 'work.spill')

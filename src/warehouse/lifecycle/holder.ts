@@ -27,7 +27,7 @@ export const removeHolder = (directory: string): Promise<void> => rm(holderFile(
 
 /** The note of the current holder, or of the last one after a kill; null if no note can be read. */
 export const readHolder = async (directory: string): Promise<Holder | null> => {
-  // The note is missing or being written. The lock holds without a name.
+  // The note is missing or being written. The lock holds also without a name.
   const text = await readFile(holderFile(directory)).catch(() => null)
   return text === null ? null : parseJson(holderSchema, text)
 }
@@ -37,5 +37,8 @@ export const describeHolder = (holder: Holder | null): string =>
     ? 'another process'
     : `"${holder.command}", process ${holder.pid} on ${holder.host}, since ${holder.started_at}`
 
-/** Whether the process of a note may still run: a kill leaves the note behind. One on another machine or in another pod counts as running. */
+/**
+ * Whether the process of a note may still run, because a kill leaves the note. A process on another machine or in another pod counts as
+ * running.
+ */
 export const isAlive = ({ host, pid }: Holder): boolean => host !== hostname() || isRunning(pid)

@@ -27,7 +27,9 @@ interface Migration {
 const RENAMED_REASON = `CASE WHEN reason IN ('settling', 'old', 'sources') THEN 'inactive' WHEN reason = 'asked' THEN 'requested'
   WHEN reason = 'resting' THEN 'not_due' ELSE reason END`
 
-/** The steps to each later version, in order. A step holds what no declaration gives: renames, changes of type, data. */
+/**
+ * The steps to each later version, in order. A step has the changes that do not follow from declarations: renames, changes of type, data.
+ */
 const MIGRATIONS: readonly Migration[] = [
   {
     version: 4,
@@ -92,7 +94,7 @@ export const migrate = async (
   })
 }
 
-/** Comments and views hold no data. They are created again if they differ from those of this version. */
+/** Comments and views hold no data, so they are created again if they differ from this version. */
 const DESCRIPTIONS = [...ALL_TABLES.map(commentsOn), ...ALL_VIEWS.map(createView)].map((parts) =>
   parts.join(';\n'),
 )
@@ -101,8 +103,8 @@ const DESCRIPTIONS_DIGEST = createHash('sha256').update(DESCRIPTIONS.join(';')).
 const COLUMNS = sum(ALL_TABLES.map(({ columns }) => columns.length))
 
 /**
- * Whether the database has the schema of this version, by one statement. Every declared column has a comment, so an older file has
- * another digest. The number of columns shows a lost one. False if the statement fails, as it does in a new file.
+ * Whether the database has the schema of this version, by one statement. Every declared column has a comment, so an older file has another
+ * digest. The number of columns shows whether a column is lost. False if the statement fails, as in a new file.
  */
 export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
   try {
@@ -119,7 +121,7 @@ export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
 }
 
 const describe = async (sql: Sql): Promise<void> => {
-  // Sent one by one, the statements take longer. Sent all at once as well, because DuckDB copies the whole text for each statement.
+  // In groups: one by one, the statements take longer, and so do all at once, because DuckDB copies the whole text for each statement.
   for (const statements of DESCRIPTIONS) await sql.run(statements)
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = $1', [DESCRIPTIONS_DIGEST])
 }
@@ -151,12 +153,13 @@ const record = (sql: Sql, version: number, description: string, clock: Clock): P
   )
 
 /**
- * Tells a bug from a damaged file: whether `work`, in which a statement failed, also fails in an empty warehouse of this version. Then no
- * file is at fault. Both can end with one error of DuckDB: a flipped bit in a stored view is an unknown name, and so is a mistake of ours.
+ * Distinguishes a bug from a damaged file: whether `work`, in which a statement failed, also fails in an empty warehouse of this version,
+ * so that no file is at fault. Both can have the same error of DuckDB: an unknown name is a mistake of ours, or a flipped bit in a stored
+ * view.
  */
 export const isOwnFault = async (work: (database: Database) => Promise<unknown>): Promise<boolean> => {
   await using database = await openDatabase(':memory:')
-  // Without the comments, which no statement needs, and which take longer than all else.
+  // Without comments, which no statement needs, and which take longer than everything else.
   const parts = ['CREATE SCHEMA _sync', ...ALL_TABLES.map(createTable), ...ALL_VIEWS.map(defineView)]
   const version = `INSERT INTO _sync.schema_version (version, applied_at, description) VALUES (${SCHEMA_VERSION}, now(), '')`
   await database.exclusively((sql) => sql.run([...parts, version].join(';\n')))

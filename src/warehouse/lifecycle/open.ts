@@ -26,12 +26,12 @@ interface OpenWarehouse {
   readonly command: string
   /** The published states from which a lost work database is rebuilt; none by default. */
   readonly published?: readonly PublishedPlace[]
-  /** The warehouse is held by this process from now on. */
+  /** Called when this process holds the warehouse. */
   readonly onHeld?: () => Promise<void>
 }
 
 /**
- * Throws `WarehouseHeldError` if another process holds it, `WarehouseUnusableError` if it cannot be written, and
+ * Throws `WarehouseHeldError` if another process holds the warehouse, `WarehouseUnusableError` if it cannot be written, and
  * `warehouse_is_newer` if a newer version wrote it. Dispose of the database to release the lock.
  */
 export const openWarehouse = async (options: OpenWarehouse): Promise<Database> => {
@@ -81,7 +81,7 @@ const releaseOf =
       await setAside(database.file, damage, clock, log).catch(warn('damaged file could not be set aside'))
   }
 
-/** Turns an error of a file operation in the warehouse directory into one for people. */
+/** Turns an error of a file operation in the warehouse directory into an error for people. */
 export const cannotWrite =
   (directory: string) =>
   (cause: unknown): never => {
@@ -92,7 +92,7 @@ export const cannotWrite =
     )
   }
 
-/** Damage in the middle of a file shows only when that part is read. It is passed to `release`, which sets the file aside. */
+/** Damage in the middle of a file shows only when this part is read. The error is passed to `release`, which sets the file aside. */
 const withDamageTracked = (database: Database, release: ReturnType<typeof releaseOf>): Database => {
   let damage: WarehouseDamagedError | null = null
   const notice = (error: unknown): never => {
@@ -120,7 +120,7 @@ export const requireWritable = async (directory: string): Promise<void> => {
     await makeDirectory(directory)
     const handle = await open(probe, 'wx')
     try {
-      // Without a name, a killed process leaves nothing behind.
+      // The file is removed while it is open, so a killed process leaves no file.
       await rm(probe)
       await handle.writeFile(Buffer.alloc(PROBE_BYTES))
       await handle.sync()
@@ -138,16 +138,16 @@ const PROBE_BYTES = 1_048_576
 const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<Database> => {
   const file = workFile(directory)
   const before = await inode(file)
-  // Checked before DuckDB opens it: a pipe in its place would block the process forever, and no signal would end it.
+  // Checked before DuckDB opens the file: a pipe at this path would block the process for ever, and no signal would end it.
   if (before !== null) await requireAccess(file)
   try {
     return await openUnlessHeld(directory)
   } catch (error) {
     if (error instanceof WarehouseHeldError) throw error
-    // DuckDB has created it. An empty file would count as damaged later.
+    // DuckDB has created the file, and an empty file would count as damaged later.
     if (isLockRefused(error) && before === null) await rm(file, { force: true })
     if (!isDamage(error)) throw duckdbError(error, 'open', file)
-    // Another process may have found the same damage and replaced the file. Then the new file is intact.
+    // Another process may have found the same damage and replaced the file, so the new file is intact.
     if (before === (await inode(file))) await setAside(file, error, clock, log)
     try {
       return await openUnlessHeld(directory)
@@ -174,11 +174,12 @@ const openUnlessHeld = async (directory: string): Promise<Database> => {
   try {
     const database = await openDatabase(workFile(directory), {
       temporaryDirectory: spillDirectory(directory),
-      // It publishes into the directory, and is rebuilt from there.
+      // The database publishes into this directory, and is rebuilt from it.
       directories: [directory],
       mayChangeSettings: true,
     })
-    // Whoever can read the file can hold its lock. DuckDB creates it with the rights of the umask, and some file systems keep none.
+    // Everybody who can read the file can hold its lock, and DuckDB creates the file with the rights of the umask. Some file systems have
+    // no modes.
     await chmod(database.file, 0o600).catch(() => undefined)
     return database
   } catch (error) {
@@ -191,7 +192,7 @@ const openUnlessHeld = async (directory: string): Promise<Database> => {
   }
 }
 
-/** If a kill left the note, the lock may belong to a reader that opened this file by mistake. */
+/** The holder in words. If a kill left the note, the lock may belong to a reader that opened this file by mistake. */
 const nameOf = (lock: ReturnType<typeof lockHolder>, note: Holder | null): string => {
   if (note === null || !isAlive(note)) return lock?.name ?? describeHolder(note)
   if (lock === null || lock.pid === note.pid) return describeHolder(note)
@@ -204,7 +205,7 @@ const inode = async (file: string): Promise<number | null> =>
     () => null,
   )
 
-/** A missing permission, or something that is not a file, is not damage, so it must not be set aside. */
+/** Throws for a missing permission, or something that is not a file. Neither is damage, so neither must be set aside. */
 const requireAccess = async (file: string): Promise<void> => {
   try {
     if (!(await stat(file)).isFile()) throw new Error('it is not a file')

@@ -1,6 +1,6 @@
 /**
- * A database that somebody else may have written is data, not a program. A view in the place of a table, a macro with the name of a
- * function, or a computed column would run in our statements. So tables must be plain, and the rest is refused or removed
+ * A database that another program may have written is data, not a program. A view with the name of a table, a macro with the name of a
+ * function, or a computed column would run in our statements. So tables must be plain, and everything else is refused or removed
  * (docs/decisions/warehouse.md#0090-a-database-is-data-not-a-program).
  */
 import { groups } from 'd3-array'
@@ -15,7 +15,7 @@ import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
 
 const TYPES = ['BIGINT', 'BOOLEAN', 'DATE', 'DOUBLE', 'JSON', 'TIMESTAMPTZ', 'VARCHAR'] as const
-/** DuckDB has a longer name for one of them. */
+/** The type of a column. DuckDB has a longer name for TIMESTAMPTZ. */
 const TYPE = `CASE data_type WHEN 'TIMESTAMP WITH TIME ZONE' THEN 'TIMESTAMPTZ' ELSE data_type END`
 
 const columnRow = z.object({
@@ -30,14 +30,14 @@ const columnRow = z.object({
 const partRow = z.object({ kind: varcharCell, schema: varcharCell, name: varcharCell })
 type Part = z.output<typeof partRow>
 
-// A macro can have the name of every function and operator, also of these. So each function is named with its schema, and no statement
-// here has an operator but comparisons.
+// A macro can have the name of any function or operator, also of the ones in these statements. So each function is named with its schema,
+// and the only operators here are comparisons.
 
-/** The open database, where another one is attached. */
+/** The open database, in contrast to an attached one. */
 const CURRENT = 'system.main.current_database()'
 const ATTACHED = `'other'`
 
-/** What is neither a table nor a view, in an order in which it can be dropped. */
+/** Everything that is neither a table nor a view, in an order in which it can be dropped. */
 const otherParts = (of: string): string => `
   SELECT 'INDEX' AS kind, schema_name AS schema, index_name AS name FROM system.main.duckdb_indexes() WHERE database_name = ${of}
   UNION ALL SELECT DISTINCT CASE function_type WHEN 'table_macro' THEN 'MACRO TABLE' ELSE 'MACRO' END, schema_name, function_name
@@ -71,8 +71,8 @@ const DECLARED = ALL_TABLES.flatMap(({ schema, name, columns }) =>
 const VIEWS = ALL_VIEWS.map(({ name }) => literal(name)).join(', ')
 
 /**
- * For a database in which nothing can be dropped. Throws `WarehouseUnusableError` if anything in it could run in our statements. Its
- * views are no problem: ours hide them (`withTemporaryViews`).
+ * For a read-only database. Throws `WarehouseUnusableError` if anything in it could run in our statements. Its views are no problem,
+ * because our temporary views hide them (`withTemporaryViews`).
  */
 export const requirePlainData = (sql: Sql): Promise<void> => requirePlain(sql, CURRENT)
 
@@ -89,7 +89,7 @@ const refuse = ([first]: readonly Part[]): void => {
 
 const nameOf = ({ kind, schema, name }: Part): string => (kind === 'SCHEMA' ? name : `${schema}.${name}`)
 
-/** The tables of the database that is attached as `other`, as they are there. Throws like `requirePlainData`. */
+/** The tables of the database that is attached as `other`, with the columns that they have there. Throws like `requirePlainData`. */
 export const plainTablesOfOther = async (sql: Sql): Promise<readonly TableDeclaration[]> => {
   await requirePlain(sql, ATTACHED)
   const columns = await sql.rows(
@@ -108,8 +108,8 @@ export const plainTablesOfOther = async (sql: Sql): Promise<readonly TableDeclar
 }
 
 /**
- * For the work database, before any other statement: drops what could run in our statements. A table that computes is not dropped with its
- * rows. Then it throws `WarehouseUnusableError`.
+ * For the work database, before any other statement: drops everything that could run in our statements. A table that computes is not
+ * dropped, because of its rows: this throws `WarehouseUnusableError` instead.
  */
 export const keepPlainData = async (sql: Sql, log: Log): Promise<void> => {
   refuse(await sql.rows(partRow, computingTables(CURRENT)))
@@ -121,7 +121,7 @@ export const keepPlainData = async (sql: Sql, log: Log): Promise<void> => {
   }
 }
 
-/** Drops the stored views that are not those of this version. Returns whether ours have to be created again. */
+/** Drops the stored views that differ from the views of this version. Returns whether our views have to be created again. */
 export const dropOtherViews = async (sql: Sql): Promise<boolean> => {
   const different = await differentViews(sql)
   for (const view of different) await sql.run(`DROP VIEW IF EXISTS ${qualified(view)}`)
@@ -131,8 +131,8 @@ export const dropOtherViews = async (sql: Sql): Promise<boolean> => {
 const viewRow = partRow.pick({ schema: true, name: true })
 
 /**
- * The views that are stored with another SQL than that of this version, are missing, or are not declared. Runs none of them. In the session
- * that creates a view, DuckDB still has another text of it.
+ * The views that are stored with other SQL than in this version, are missing, or are not declared. Runs no view. Do not call it in the
+ * session that creates a view, in which DuckDB still has another text.
  */
 export const differentViews = (sql: Sql) =>
   sql.rows(
@@ -145,5 +145,8 @@ export const differentViews = (sql: Sql) =>
       OR stored.sql IS DISTINCT FROM concat('CREATE VIEW ', name, ' AS ', ${asStored('declared.sql')}, ';')`,
   )
 
-/** DuckDB stores the parsed statement. Sets in it have no order, so no view excludes two columns of a star. */
+/**
+ * The SQL of a view as DuckDB stores it, after parsing. Sets in a parsed statement have no order, so no view of ours excludes two columns
+ * of a star.
+ */
 const asStored = (sql: string): string => `json_deserialize_sql(json_serialize_sql(${sql}))`

@@ -1,6 +1,6 @@
 /**
- * Fills a lost work database from the newest published state. The cursor in it is older, so the API supplies later changes. A
- * damaged state is skipped for an older one. A state that cannot be read now, such as a locked one, may be the newest. Then the
+ * Fills a lost work database from the newest published state. The cursor of that state is older, so the API supplies later changes. A
+ * damaged state is skipped for an older one. A state that cannot be read now, for example because it is locked, may be the newest, so the
  * run ends and replaces nothing (docs/decisions/warehouse.md#0038-a-lost-work-database-is-rebuilt-from-the-newest-published-state).
  */
 import type { Log } from '../../base/log.js'
@@ -10,11 +10,11 @@ import { WarehouseUnusableError } from '../connection/errors.js'
 
 export interface PublishedState {
   readonly path: string
-  /** Its name within a sentence, such as `the published file`. */
+  /** The name of the state within a sentence, such as `the published file`. */
   readonly what: string
   /** The number of recorded runs, which only grows. Rejects if the state cannot be read; `isDamage` tells the cause. */
   countRuns(): Promise<number>
-  /** Fills in one transaction: after a kill the work database is empty, and the next run fills it. Rejects likewise. */
+  /** Fills the work database in one transaction, so that it is empty after a kill, and the next run fills it. Rejects like `countRuns`. */
   fill(): Promise<void>
 }
 

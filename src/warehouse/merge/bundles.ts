@@ -65,7 +65,10 @@ export const commitBundles = async (
   }
 }
 
-/** A survey that vanished from the list at once with many others is not marked yet, although its addresses answer 404: it stays queued. */
+/**
+ * Leaves out surveys that vanished from the list at once with many others. They are not marked yet, although their addresses answer 404,
+ * and stay queued.
+ */
 const withoutUnconfirmed = async (
   sql: AccountSql,
   outcomes: readonly BundleOutcome[],
@@ -91,7 +94,7 @@ const storeProblems = async (
   }
 }
 
-/** Each row is read once, and never changes. No observed row is touched. */
+/** Each reconstructed row is read once, and never changes. Observed rows are left unchanged. */
 export const commitReconstructed = async (
   sql: AccountSql,
   surveys: readonly ReconstructedSurvey[],
@@ -107,7 +110,7 @@ export const commitReconstructed = async (
   return { survey_progress_reconstructed: { ...NO_ROWS, added: rows.length } }
 }
 
-/** Merges the survey rows that waited for this refresh, also those of a gone survey. */
+/** Merges the survey rows that waited for this refresh, also the row of a survey that is gone. */
 const mergePending = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<RowCounts> => {
   const settled = outcomes.filter((outcome) => outcome.kind === 'gone' || hasProgress(outcome))
   const pending = await readPending(sql, surveyIdsOf(settled))

@@ -1,4 +1,4 @@
-/** Stores when a survey was read, how much of it, and what its list of sources lacks. */
+/** Stores when a survey was read, how much of it was read, and which sources its list lacks. */
 import { bigint, boolean, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import { freshness } from '../../model/tables.js'
 import type { BundleOutcome, RefreshedBundle } from '../../model/warehouse.js'
@@ -6,7 +6,7 @@ import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { failureOf } from '../queue/ended-tasks.js'
 
-/** Whether the survey's own progress was read. It decides whether the bundle counts as refreshed. */
+/** Whether the survey's own progress was read, so that the bundle counts as refreshed. */
 export const hasProgress = (outcome: BundleOutcome): outcome is RefreshedBundle =>
   outcome.kind === 'refreshed' && outcome.sourceProgressRead !== 'none'
 
@@ -36,7 +36,7 @@ export const updateFreshness = async (sql: AccountSql, outcomes: readonly Bundle
     begun_at: outcome.kind === 'refreshed' ? (outcome.begunAt ?? null) : null,
     sources: outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
     source_progress: outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
-    // Days that were not requested are older than the rows that are stored now.
+    // Days that were not requested are now older than the stored rows.
     days: hasProgress(outcome) ? (outcome.days?.read ?? 'some') : null,
     source_days: hasProgress(outcome) ? (outcome.days?.sourcesRead ?? 'some') : null,
     ...unlistedSourcesOf(outcome),
@@ -53,10 +53,10 @@ const unlistedSourcesOf = (outcome: BundleOutcome) => {
   return { unlisted: JSON.stringify(ids), left_out: answering }
 }
 
-/** A list that is read in parts may have changed since the first of them. */
+/** A list that is read in parts may have changed since the first part. */
 const LISTED_AT = 'coalesce(o.begun_at, o.read_at)'
 
-/** The value of each column, by its value before. `at` is the time of the last complete reading, by its extent. */
+/** The new value of each column, by its value before. `at` gives the time of the last complete reading, by the extent of the reading. */
 const freshnessAfter = (before: (column: string) => string): Readonly<Record<string, string>> => {
   const at = (column: string, extent: string, readAt = 'o.read_at') =>
     `CASE o.${extent} WHEN 'all' THEN ${readAt} WHEN 'some' THEN NULL WHEN 'failed' THEN NULL ELSE ${before(column)} END`

@@ -27,7 +27,7 @@ import { mergedSurveys } from './merged-tables.js'
 import { storeDrift, storeRejections } from './quarantine.js'
 import { addPending, dropPending, readPending } from './stored-surveys.js'
 
-/** `pages` are in the order in which they were read, at least one. */
+/** `pages` has at least one page, in the order of reading. */
 export const commitListingPages = async (
   sql: AccountSql,
   pages: readonly ListingPage[],
@@ -71,7 +71,7 @@ export const mergeReadSurveys = async (
   return rows
 }
 
-/** Splits the rows where a survey occurs again. */
+/** Splits the rows into parts, so that no part has a survey twice. */
 const withoutRepetitions = (surveys: readonly ReadSurvey[]): readonly (readonly ReadSurvey[])[] => {
   const parts: Map<number, ReadSurvey>[] = []
   for (const read of surveys) {
@@ -85,8 +85,8 @@ const withoutRepetitions = (surveys: readonly ReadSurvey[]): readonly (readonly 
 const idsOf = (surveys: readonly ReadSurvey[]): readonly number[] => surveys.map(({ survey }) => survey.id)
 
 /**
- * `changed`: it differs from the newest version, stored or pending. `waits`: the new version waits for the survey's task, because sources
- * and progress are stored with the old one.
+ * `changed`: the row differs from the newest version, stored or pending. `waits`: the new version waits for the survey's task, because
+ * sources and progress are stored with the old version.
  */
 type ComparedSurvey = Awaited<ReturnType<typeof changedOrPending>>[number]
 
@@ -108,7 +108,7 @@ const changedOrPending = async (sql: AccountSql, surveys: readonly ReadSurvey[],
     .filter(({ pending, changed, waits }) => pending || changed || waits)
 }
 
-/** The surveys of these whose sources and progress are stored. */
+/** The surveys among `surveyIds` whose sources and progress are stored. */
 const refreshedOf = async (sql: AccountSql, surveyIds: readonly number[]): Promise<ReadonlySet<number>> => {
   if (surveyIds.length === 0) return new Set()
   const condition = conditionOnSurveys(sql.account, surveyIds)

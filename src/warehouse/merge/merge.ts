@@ -1,10 +1,10 @@
 /**
- * Upserts rows: compares them with the stored rows, and writes only rows that differ, into the table and its history. Reading an
- * equal row writes no data row. Rows are compared in memory: in SQL that takes several times as long
+ * Upserts rows: compares them with the stored rows, and writes only rows that differ, into the table and its history. Reading an equal row
+ * writes no data row. Rows are compared in memory, because a comparison in SQL takes several times as long
  * (docs/decisions/warehouse.md#0034-rows-are-compared-in-memory-before-they-are-merged).
  *
- * A version is dated with the server time of its reading, but at least a microsecond after the previous version. So history is
- * strictly monotone and loses no version (docs/decisions/warehouse.md#0033-versions-of-a-row-are-dated-strictly-upwards).
+ * A version is dated with the server time of its reading, but at least a microsecond after the previous version. So history is strictly
+ * monotone and loses no version (docs/decisions/warehouse.md#0033-versions-of-a-row-are-dated-strictly-upwards).
  */
 import { bigint, type Column, columnsOf, timestamptz } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
@@ -15,7 +15,7 @@ import { type AccountSql, countOf } from '../connection/database.js'
 import { literal, qualified, quote } from '../connection/ddl.js'
 import type { MergedTable, StoredRow } from './merged-tables.js'
 
-/** A row that was read: key without the account, and values. */
+/** A row from the API: the key without the account, and the values. */
 export interface ReadRow {
   readonly cells: CellRow
   readonly readAt: Instant
@@ -25,8 +25,8 @@ export interface ReadRow {
 export type StoredRows = ReadonlyMap<string, StoredRow>
 
 /**
- * Writes the rows that are new, differ in a value, or were missing. No two `rows` have the same key. `storedRows` are the rows of their
- * surveys that the transaction sees.
+ * Writes the rows that are new, differ in a value, or were missing. No two `rows` have the same key. `storedRows` are the rows of the same
+ * surveys in this transaction.
  */
 export const upsert = async (
   sql: AccountSql,
@@ -65,8 +65,8 @@ export const differs = (values: readonly Column[], read: CellRow, stored: CellRo
   values.some(({ name }) => (read[name] ?? null) !== (stored[name] ?? null))
 
 /**
- * Deletes the stored rows that changed; their new versions are appended. An update in place would write all columns of each row
- * group anew that holds a changed row, which are all row groups of a large table.
+ * Deletes the stored rows that changed; their new versions are appended. An update in place would rewrite all columns of each row group
+ * with a changed row, which in a large table are all row groups.
  */
 const removeChanged = async (
   sql: AccountSql,
@@ -117,7 +117,7 @@ export const markMissing = async (
   return marked
 }
 
-/** Ends the current versions of the rows of a relation, at the time in its column `endsAt`. */
+/** Ends the current versions of the rows in a relation, each at the time in the relation's column `endsAt`. */
 const endVersions = async (
   sql: AccountSql,
   { key, history, hasVersions }: MergedTable,
@@ -135,7 +135,7 @@ const latest = ({ datedAt, missingSince }: StoredRow): Instant =>
 /** `at`, but at least a microsecond after `before`. */
 const after = (at: Instant, before: Instant): Instant => (at > before ? at : before + 1n)
 
-/** All rows of these surveys, also the missing ones. `notBefore` is a day; rows of earlier days are left out. */
+/** All rows of these surveys, missing ones included. `notBefore` is a day; rows of earlier days are left out. */
 export const readStored = async (
   sql: AccountSql,
   table: MergedTable,

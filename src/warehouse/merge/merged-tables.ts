@@ -1,4 +1,4 @@
-/** The tables that are merged from answers, with what the merge needs of each. All but the table of days have a history. */
+/** The tables that are merged from answers, with the properties that the merge needs. All but the table of days have a history. */
 import { z } from 'zod'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
@@ -42,7 +42,7 @@ const storedRow = (columns: readonly Column[]): z.ZodType<StoredRow> =>
 
 const BOOKKEEPING = ['_first_seen_at', '_synced_at', '_observed_at', '_missing_since']
 
-/** `history` has a row per version, from `valid_from` to `valid_to`, or one per change. Null: there is none. */
+/** `history` has a row per version, from `valid_from` to `valid_to`, or a row per change. Null: no history. */
 const merged = (current: TableDeclaration, history: TableDeclaration | null) => {
   const key = current.columns.filter((column) => current.key.includes(column.name))
   const ids = key.filter((column) => column.name !== 'account')
@@ -55,11 +55,11 @@ const merged = (current: TableDeclaration, history: TableDeclaration | null) => 
     key,
     ids,
     surveyIdColumn: ids.some((column) => column.name === 'survey_id') ? 'survey_id' : 'id',
-    /** The columns whose change makes a new version. */
+    /** The columns of which a change makes a new version. */
     values,
     /** The column with the time at which the version was read. */
     readAtColumn: hasVersions ? '_synced_at' : '_observed_at',
-    /** The schema of stored rows. It is made once, because a schema is compiled at its first use. */
+    /** The schema of stored rows. The schema is made once, because zod compiles a schema at its first use. */
     storedRow: storedRow([...ids, ...values]),
   } as const
 }

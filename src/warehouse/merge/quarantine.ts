@@ -1,4 +1,4 @@
-/** Stores data problems: rejected rows as they came, and differences between answers and the API document. */
+/** Stores data problems: rejected rows unchanged, and differences between answers and the API document. */
 import type { Drift, Rejection } from '../../model/survey-source.js'
 import { driftEvents, rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
@@ -34,7 +34,7 @@ export const storeDrift = async (
   const times = { first_seen_at: at, first_run_id: runId, last_seen_at: at, last_run_id: runId }
   const events = drift.map((event) => ({ ...event, ...times, account: sql.account, occurrences: 1 }))
   await sql.stage('stage_drift_events', columns, events)
-  // Many rows of a page may have the same unknown field: that is one event with a count.
+  // Many rows of a page may have the same unknown field, which becomes one event with a count.
   await sql.run(`MERGE INTO ${qualified(driftEvents)} d
     USING (SELECT * REPLACE (sum(occurrences)::BIGINT AS occurrences) FROM temp.stage_drift_events GROUP BY ALL) s
     ON d.account = s.account AND d.resource = s.resource AND d.path = s.path AND d.value IS NOT DISTINCT FROM s.value

@@ -1,4 +1,7 @@
-/** The stored rows of surveys that are refreshed. The run decides from them what to request, and the commit compares the answers with them. */
+/**
+ * The stored rows of surveys that are refreshed. By these rows the run decides what to request, and the commit compares the answers with
+ * them.
+ */
 import { z } from 'zod'
 import { parse } from '../../base/parse.js'
 import type { Survey } from '../../model/fields.js'
@@ -17,14 +20,14 @@ import {
   type StoredRow,
 } from './merged-tables.js'
 
-/** What a refresh reads of a survey, each in a table of its own. */
+/** The parts of a survey that a refresh reads, each with its table. */
 export const PARTS = [
   ['sources', mergedSampleSources],
   ['progress', mergedSurveyProgress],
   ['sourceProgress', mergedSampleSourceProgress],
 ] as const
 
-/** The rows of a survey, also the missing ones. */
+/** The stored rows of a survey, missing ones included. */
 export type StoredParts = Readonly<Record<(typeof PARTS)[number][0], StoredRow[]>>
 
 export const noRows = (): StoredParts => ({ sources: [], progress: [], sourceProgress: [] })
@@ -44,7 +47,9 @@ const timesRow = z.object({
   unlisted_source_ids: varcharCell.nullable(),
 })
 
-/** What a run knows of surveys before it reads them. The map has an entry for each of them; one that was never refreshed has no rows. */
+/**
+ * The stored rows of surveys before a run reads them. The map has an entry for each survey; a survey that was never refreshed has no rows.
+ */
 export const readStoredBundles = async (
   sql: AccountSql,
   surveyIds: readonly number[],
@@ -86,7 +91,7 @@ export const sourceIdsOf = ({ sources, sourceProgress }: StoredParts): readonly 
 
 // `_sync.pending_surveys` holds changed survey rows that wait for their task, see `listing-pages.ts`.
 
-/** They are read as the stored rows that they will replace: both tables have the same columns. */
+/** Pending rows are read like the stored rows that they will replace, because both tables have the same columns. */
 const waiting = { ...mergedSurveys, current: pendingSurveys }
 
 export const readPending = async (

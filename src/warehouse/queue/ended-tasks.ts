@@ -1,4 +1,4 @@
-/** What becomes of the tasks of surveys that were read: they end, or stay queued with what failed. */
+/** Ends the tasks of surveys that were read, or keeps them queued with the failure. */
 import type { Instant } from '../../model/instant.js'
 import { tasks } from '../../model/sync-tables.js'
 import type { BundleOutcome, UnreadPart } from '../../model/warehouse.js'
@@ -7,7 +7,7 @@ import { qualified } from '../connection/ddl.js'
 import { conditionOnSurveys, surveyIdsOf } from '../merge/merge.js'
 import { dropKept } from './kept-answers.js'
 
-/** Why the survey could not be read, or a part of it. */
+/** Why the survey, or a part of it, could not be read. */
 export const failureOf = (outcome: BundleOutcome): UnreadPart | null => {
   if ('unread' in outcome) return outcome.unread
   if (!('parts' in outcome) || outcome.parts === undefined) return null
@@ -28,7 +28,10 @@ export const endTasks = async (sql: AccountSql, outcomes: readonly BundleOutcome
   await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.on('survey_id')}`, condition.parameters)
 }
 
-/** A change that was listed while a survey was read in parts may not be in them: its task stays. */
+/**
+ * Ends the task of a survey that was read in parts. If a change was listed since the first part, the parts may not have the change, so the
+ * task stays.
+ */
 const endBegun = async (sql: AccountSql, surveyId: number, begunAt: Instant): Promise<void> => {
   const own = 'WHERE account = $1 AND survey_id = $2'
   await sql.run(`DELETE FROM ${qualified(tasks)} ${own} AND coalesce(queued_again_at <= $3, true)`, [

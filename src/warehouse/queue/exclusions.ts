@@ -1,6 +1,6 @@
 /**
- * The surveys that the settings keep from being read. Listings still show them, and their tasks and changed rows wait, so that they come
- * back whole (docs/decisions/queue-and-refresh.md#0085-some-surveys-now-and-some-not-at-all).
+ * The surveys that the settings exclude from reading. Listings still show them, and their tasks and changed rows wait, so that nothing is
+ * lost when they are included again (docs/decisions/queue-and-refresh.md#0085-some-surveys-now-and-some-not-at-all).
  */
 import type { ExcludeRules } from '../../model/run.js'
 import type { AccountSql } from '../connection/database.js'
@@ -8,8 +8,8 @@ import { literal } from '../connection/ddl.js'
 import { namedBy, unknownNames } from '../unknown-names.js'
 
 /**
- * The first rule that excludes the survey `s` with its pending row `w`, in SQL; null if none does. A status or project must exclude both:
- * a survey that closes is read once more, and one that opens again is read.
+ * The first rule that excludes the survey `s` with its pending row `w`, in SQL; null if no rule excludes it. A rule by status or project
+ * must exclude both rows: a survey that closes is read once more, and a survey that opens again is read.
  */
 export const excludedBy = ({ status, surveys, projects }: ExcludeRules): string => {
   const isIn = (value: string, list: readonly string[]) => `${value} IN (${['NULL', ...list].join(', ')})`
@@ -21,7 +21,7 @@ export const excludedBy = ({ status, surveys, projects }: ExcludeRules): string 
     WHEN ${areIn('project_id', projects)} THEN 'project' END`
 }
 
-/** Marks them in `freshness`. Without rules none is. Returns what the rules name in vain. */
+/** Marks the excluded surveys in `freshness`; without rules, none. Returns the names in the rules that fit no survey. */
 export const storeExclusions = async (
   sql: AccountSql,
   rules: ExcludeRules = { status: [], surveys: [], projects: [] },

@@ -10,7 +10,7 @@ import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { conditionOnSurveys } from '../merge/merge.js'
 
-/** Until the run ends the attempt itself, the task says that it did not. */
+/** The task counts as unfinished until the run itself ends the attempt. */
 export const beginParts = (sql: AccountSql, surveyId: number, { runId, at }: Stamp): Promise<void> =>
   sql.run(
     `UPDATE ${qualified(tasks)} SET attempts = attempts + 1, unfinished = coalesce(unfinished, 0) + 1, unfinished_at = $3,
@@ -37,7 +37,9 @@ export const readKept = async (
   return kept
 }
 
-/** Of two answers to a request, the later one counts. A JSON string holds what is not Unicode. */
+/**
+ * If a request has two answers, the later one counts. The text is stored as a JSON string, which can hold characters that are not Unicode.
+ */
 export const keep = (
   sql: AccountSql,
   surveyId: number,

@@ -80,7 +80,7 @@ export const countListed = async (sql: AccountSql, page: ListedRows): Promise<nu
   return listed + unidentified(page)
 }
 
-/** Rows without a readable id on earlier pages. Those of page $3 do not count if it was read before and is read again. */
+/** Rows without a readable id on earlier pages. If page $3 is read again, its earlier rows do not count. */
 const UNIDENTIFIED_BEFORE =
   'unidentified_rows - CASE WHEN $3 < next_page THEN coalesce(last_page_unidentified_rows, 0) ELSE 0 END'
 
@@ -106,7 +106,8 @@ export const rememberListed = async (sql: AccountSql, pages: readonly ListingPag
         (FROM _sync.listings WHERE account = $1 AND kind IN ($2, 'full')) l`,
       [account, last.kind],
     )
-    // A survey that an earlier listing did not show has not gone if this one shows it. So its task no longer says `missing`.
+    // If this listing shows a survey that an earlier listing did not show, the survey has not gone. So its task no longer has the reason
+    // `missing`.
     await sql.run(
       `UPDATE _sync.tasks SET reason = 'changed' WHERE account = $1 AND reason = 'missing'
         AND survey_id IN (SELECT survey_id FROM temp.${LISTED_STAGE})`,
@@ -145,7 +146,7 @@ export const lastOf = (pages: readonly ListingPage[]): ListingPage => {
   return page
 }
 
-/** Stores when surveys were seen in a listing. Of a survey that is listed twice, the later time counts. */
+/** Stores when surveys were seen in a listing. If a survey is listed twice, the later time counts. */
 export const noteListed = async (
   sql: AccountSql,
   listed: readonly { readonly surveyId: number; readonly at: Instant }[],
@@ -165,8 +166,8 @@ export const noteListed = async (
 }
 
 /**
- * Ends the listing if its last page is among these: moves the cursor to the listing's ceiling, and after a full listing queues the
- * surveys that were not listed. The cursor begins with the first full listing; until it ends, its ceiling takes the place of the cursor.
+ * Ends the listing if its last page is among `pages`: moves the cursor to the ceiling of the listing, and after a full listing queues the
+ * surveys that were not listed. The cursor begins with the first full listing. Until this listing ends, its ceiling serves as the cursor.
  */
 export const completeListing = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<void> => {
   const page = lastOf(pages)
@@ -200,7 +201,7 @@ const moveCursor = async (sql: AccountSql, listing: ListingStart, page: ListingP
   )
 }
 
-/** Surveys that no listing could type are known too, as long as full listings show them. */
+/** Surveys of which no row could be typed count as known too, as long as full listings show them. */
 export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: Instant): Promise<boolean> => {
   const known = await countOf(
     sql,
@@ -217,6 +218,6 @@ export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: I
   return true
 }
 
-/** The number of rows on a full page, computed from the last page; null if it was the only one. */
+/** The number of rows on a full page, computed from the last page; null if the listing had only one page. */
 const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): number | null =>
   page < 2 ? null : Math.max(1, Math.round((totalCount - surveys.length - rejections.length) / (page - 1)))

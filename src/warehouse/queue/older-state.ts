@@ -1,4 +1,4 @@
-/** Tables with the columns that they lack in the state of an earlier version, in SQL. */
+/** SQL of tables with all present columns, also in the state of an earlier version that lacks some. */
 
 export const FRESHNESS =
   '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by, NULL::TIMESTAMPTZ AS unlisted_since, NULL::BIGINT AS sources_left_out WHERE false)'

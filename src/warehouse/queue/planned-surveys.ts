@@ -1,4 +1,7 @@
-/** The facts about surveys that decide when they are read and how many requests that takes (`src/rules/refresh.ts`), and the past runs. */
+/**
+ * The facts about surveys by which the rules decide when to read them, and how many requests they take (`src/rules/refresh.ts`); and the
+ * past runs.
+ */
 import { ascending, pairs } from 'd3-array'
 import { z } from 'zod'
 import { type Instant, msBetween } from '../../model/instant.js'
@@ -44,7 +47,7 @@ const surveyRow = z
     return { ...survey, task: isQueued ? { reason, enqueuedAt, runId, ...attempts } : null }
   })
 
-/** A survey with a pending row has that row's status and time. Queued surveys may be missing. */
+/** A survey with a pending row has the status and time of the pending row. Queued surveys may be missing ones. */
 export const eachPlannedSurvey = async (
   sql: AccountSql,
   selection: SurveySelection,
@@ -65,10 +68,10 @@ const idRow = z.object({ id: bigintCell })
 
 const QUEUED = 'SELECT survey_id AS id FROM _sync.tasks WHERE account = $1'
 
-/** The facts of all surveys of a first load, in one statement, took 100 MB. */
+/** Surveys per statement. The facts of all surveys of a first load took 100 MB in one statement. */
 const AT_ONCE = 5_000
 
-/** The same of one survey, due or not; null if no listing has shown a row that could be typed. */
+/** The facts about one survey, due or not; null if no listing has shown a row that could be typed. */
 export const readPlannedSurvey = async (
   sql: AccountSql,
   surveyId: number,
@@ -126,7 +129,7 @@ const selectPlanned = (
     ${daysOpen}`
 }
 
-/** The interval between runs is computed from so many of the last runs. */
+/** The number of last runs from which the interval between runs is computed. */
 const PAST_RUNS_MAX = 8
 
 /** `overlapMs` is the overlap that was subtracted from the cursor. */

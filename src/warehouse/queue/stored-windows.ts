@@ -1,4 +1,4 @@
-/** Reads which windows of surveys are stored: days, and times before the first reading. The run decides from them which it reads. */
+/** Reads which windows of surveys are stored: days, and times before the first reading. By these the run decides which windows to read. */
 import { z } from 'zod'
 import { type Instant, minusMs } from '../../model/instant.js'
 import type { FirstReading, StoredDays } from '../../model/plan-facts.js'
@@ -24,7 +24,7 @@ const surveyRow = z.object({
 
 /** The stored days, with the pending row of the survey if there is one, otherwise its stored row. */
 export const readStoredDays = async (sql: AccountSql, surveyId: number): Promise<StoredDays> => {
-  // A missing row must be read again, even if its day was final.
+  // The day of a missing row must be read again, even if it was final.
   const days = await sql.rows(
     dayRow,
     `SELECT sample_source_id AS "sampleSourceId", CAST(day AS VARCHAR) AS day, time_zone AS "timeZone",
@@ -49,8 +49,8 @@ export const readStoredDays = async (sql: AccountSql, surveyId: number): Promise
 const UNKNOWN = { status: '', updatedAt: 0n, readAt: null, sourcesReadAt: null }
 
 /**
- * SQL condition on `survey_progress_by_day`: the days that are not settled yet (`isSettled`). Days of sources count only if the
- * settings include them, and only for sources that are still listed.
+ * SQL condition on `survey_progress_by_day`: the days that are read again (not `isSettled`). Days of sources count only if the settings
+ * include them, and only for sources that are still listed.
  */
 export const isReadAgain = ({ sources, time_zone: timeZone }: DailyWindows): string =>
   `(sample_source_id IS NULL${sources ? ' OR _missing_since IS NULL' : ''})
@@ -63,7 +63,10 @@ const firstReading: z.ZodType<FirstReading> = z.object({
   reconstructedFrom: timestamptzCell.nullable(),
 })
 
-/** Not of a survey that opened later: its readings know all of its fieldwork. Nor of one that the settings exclude. */
+/**
+ * Without surveys that opened after their first reading, whose readings cover all of their fieldwork, and without surveys that the settings
+ * exclude.
+ */
 export const readFirstReadings = (sql: AccountSql, at: Instant): Promise<readonly FirstReading[]> =>
   sql.rows(
     firstReading,

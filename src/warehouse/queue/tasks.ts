@@ -12,8 +12,8 @@ import { dropKept } from './kept-answers.js'
 import { FRESHNESS } from './older-state.js'
 
 /**
- * Queues surveys, each at most once in `surveys`; `at` is the server time of the reason. A survey that is already queued keeps its time
- * and gets the new reason. Its earlier refusals no longer delay it.
+ * Queues surveys. No survey occurs twice in `surveys`; `at` is the server time of the reason. A survey that is already queued keeps its
+ * time and gets the new reason. Its earlier refusals no longer delay it.
  */
 export const enqueue = async (
   sql: AccountSql,
@@ -30,7 +30,7 @@ export const enqueue = async (
         VALUES ($1, s.survey_id, s.reason, s."at", $2, 0)`,
     [sql.account, runId],
   )
-  // Only new answers can show that a survey has gone.
+  // Kept answers of these surveys are dropped, because only new answers can show that a survey has gone.
   const missing = surveys.filter(({ reason }) => reason === 'missing')
   if (missing.length > 0)
     await dropKept(
@@ -72,7 +72,7 @@ const queueRow = z.object({
   oldest_at: timestamptzCell,
 })
 
-/** The tasks of all accounts by reason; with `only`, those of these surveys. */
+/** The tasks of all accounts by reason; with `only`, the tasks of these surveys. */
 export const readQueue = (
   sql: Sql,
   only?: readonly number[],
@@ -94,7 +94,7 @@ const failingRow = z.object({
   error: varcharCell,
 })
 
-/** Queued surveys that could not be read, most failures first: of one account, or of all. */
+/** Queued surveys of one account, or of all accounts, that could not be read, most failures first. */
 export const readFailing = (
   sql: Sql,
   rowsMax: number,
@@ -116,6 +116,9 @@ export const hasTasks = async (sql: AccountSql): Promise<boolean> => {
   return (await sql.rows(z.unknown(), query, [sql.account])).length > 0
 }
 
-/** The tasks that runs work on. One that says `missing` is among them: no rule hides that a survey is gone. */
+/**
+ * The tasks that runs work on: tasks of surveys that no rule excludes, and tasks with the reason `missing`, because no rule may hide that a
+ * survey is gone.
+ */
 const WORKED_ON = `(FROM _sync.tasks q WHERE q.reason = 'missing' OR NOT EXISTS (
     FROM ${FRESHNESS} f WHERE f.account = q.account AND f.survey_id = q.survey_id AND f.excluded_by IS NOT NULL))`

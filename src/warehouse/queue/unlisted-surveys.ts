@@ -16,7 +16,7 @@ export const LEAVES_OUT = 'f.refreshed_at >= f.unlisted_since'
 export const requireFullListing = (sql: AccountSql): Promise<void> =>
   sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [sql.account])
 
-/** Queues the surveys that the full listing did not show, to ask whether they have gone. */
+/** Queues the surveys that the full listing did not show, to find out whether they have gone. */
 export const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<void> => {
   const rows = await sql.rows(
     z.object({ id: bigintCell }),
@@ -40,7 +40,7 @@ export const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Pro
   if (areMany) await requireFullListing(sql)
 }
 
-/** Returns how many of the surveys that were not listed now are new among them. */
+/** Notes the surveys that the listing did not show. Returns how many of them an earlier listing still showed. */
 const noteUnlisted = async (sql: AccountSql, at: Instant): Promise<number> => {
   await sql.run(
     `UPDATE main.freshness f SET unlisted_since = $2 FROM main.surveys s
@@ -55,7 +55,7 @@ const noteUnlisted = async (sql: AccountSql, at: Instant): Promise<number> => {
   )
 }
 
-/** The surveys that vanished from the list with many others, and that another full listing has not looked for yet. */
+/** The surveys that vanished from the list with many others, and for which no further full listing was made yet. */
 export const unconfirmed = async (sql: AccountSql): Promise<ReadonlySet<number>> => {
   const rows = await sql.rows(
     z.object({ id: bigintCell }),
@@ -67,7 +67,7 @@ export const unconfirmed = async (sql: AccountSql): Promise<ReadonlySet<number>>
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Of a survey that no listing could type, and that is gone, nothing is known but its row in quarantine. */
+/** Forgets gone surveys of which no row could be typed, so that only their rows in quarantine remain. */
 export const forgetNeverTyped = (sql: AccountSql): Promise<void> =>
   sql.run(
     `DELETE FROM main.freshness f WHERE account = $1 AND refreshed_at IS NULL

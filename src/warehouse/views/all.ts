@@ -35,9 +35,9 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
 ]
 
 /**
- * Runs `work` while temporary views hide the stored ones: Parquet has none, and a file that somebody else wrote has others. Those named in
- * `evaluated` are tables, so each is evaluated once, also if several views or statements read it. A table that an older state lacks is
- * empty, and a view whose columns it lacks is left out.
+ * Runs `work` while temporary views hide the stored ones: Parquet has no views, and a file of another program may have other views. The
+ * views in `evaluated` become tables, so each is evaluated once, also if several views or statements read it. A table that an older state
+ * lacks is empty, and a view is left out if the state lacks its columns.
  */
 export const withTemporaryViews = async <Result>(
   sql: Sql,
@@ -71,7 +71,7 @@ export const withTemporaryViews = async <Result>(
     }
     return await work()
   } finally {
-    // What cannot be dropped is replaced by the next one, and ends with the connection.
+    // A table or view that cannot be dropped is replaced by the next one, or ends with the connection.
     for (const drop of drops) await sql.run(drop).catch(() => undefined)
   }
 }

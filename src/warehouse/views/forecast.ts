@@ -1,24 +1,24 @@
 /**
- * When a record reaches its target if its pace goes on, and what that says about a due date (docs/explanation/forecast.md).
+ * When a record reaches its target if its pace goes on, and whether it meets its due date (docs/explanation/forecast.md).
  *
  * The gain of d days is expected to be `per_day` · d, with the variance spread² · (d + d² / pace_days) + (0.25 · per_day · d)². Squaring
  * missing - per_day · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the lower bound
- * reach the target. If the variance grows faster than the gain, the lower bound never does. A root is taken of rows with a gain only,
- * because DuckDB refuses that of a negative number.
+ * reach the target. If the variance grows faster than the gain, the lower bound never reaches it. Roots are computed only for rows with a
+ * gain, because DuckDB refuses the root of a negative number.
  */
 
-/** A forecast further away than ten years says nothing. */
+/** The furthest forecast: ten years. Beyond that it says nothing. */
 const FORECAST_DAYS_MAX = 3650
 
 /** 80 % of a normal distribution lie within 1.28 standard deviations. */
 const DEVIATIONS = 1.28
 
-/** With fewer days, a pace says too little for a forecast. */
+/** The least days of a pace for a forecast. */
 export const FORECAST_PACE_DAYS_MIN = 2
 
 /**
- * The standard deviation of a pace from now on, as a part of the pace so far: quotas fill up, sources end, others are added. In reference
- * worlds of three seeds the interval then covers 8 of 10 targets that are reached (docs/explanation/forecast.md).
+ * The standard deviation of a pace from now on, as a part of the pace so far: quotas fill up, sources end, others are added. With this
+ * value, in reference worlds of three seeds, the interval covers 8 of 10 targets that are reached (docs/explanation/forecast.md).
  */
 const PACE_CHANGE = 0.25
 
@@ -86,9 +86,9 @@ forecasts AS (
 
 /**
  * Steps that go on from `forecasts` with `due_on`, and `today`, the day of the newest reading of the account. They end with `judged`, which
- * has `needed_per_day` and `deadline`. Like the forecast, it counts the days after the last known one, so the pace is below the needed one
- * exactly where `expected_on` is late. A survey whose last known day is the due date still has the rest of that day: it is late only if
- * a whole day would not do.
+ * has `needed_per_day` and `deadline`. Like the forecast, the steps count the days after the last known one, so the pace is below the
+ * needed pace exactly if `expected_on` is late. A survey whose last known day is the due date still has the rest of that day: it is late
+ * only if a whole day would not be enough.
  */
 export const DEADLINE_STEPS = `waited_for AS (
   SELECT *, status NOT IN ('draft', 'user_demo', 'data_processing', 'complete') AS is_waited_for

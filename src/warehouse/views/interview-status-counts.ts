@@ -1,4 +1,4 @@
-/** Interviews by status in long form, for charts. It includes statuses that have no columns of their own. */
+/** Interviews by status in long form, for charts. The view includes statuses without columns of their own. */
 import { bigint, columnsOf, double, varchar } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { sampleSourceProgress } from '../../model/tables.js'
@@ -7,7 +7,7 @@ import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.
 
 /**
  * One row per documented status with a count, then one row per status that is only in `_extra`. Readers with DuckDB before 1.3 lack
- * `json_each`. Keys and `.*` are in the order of the object. A text that is computed here has no collation, unlike one of a table.
+ * `json_each`. Keys and `.*` are in the order of the object. A computed text has no collation, unlike a text of a table.
  */
 const countSteps = (name: 'survey' | 'source', table: string, sampleSourceId: string): string => {
   const known = INTERVIEW_STATUSES.map(

@@ -1,7 +1,7 @@
 /**
  * The rules of the view `needs_action`, a row each: what a fieldwork manager should look at, and how soon. Their conditions, texts and
- * numbers are SQL over the columns of the step `facts` in `needs-action.ts`. All of it must be defined for every survey: DuckDB may compute a
- * text before it applies the condition.
+ * numbers are SQL over the columns of the step `facts` in `needs-action.ts`. Every expression must be defined for every survey, because
+ * DuckDB may compute a text before it applies the condition.
  */
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
@@ -10,19 +10,19 @@ import { FORECAST_PACE_DAYS_MIN } from './forecast.js'
 /** Fieldwork is running or paused. */
 export const IN_FIELD = `('fieldwork', 'deviating_from_specs')`
 
-/** Nobody waits for interviews of these. */
+/** The statuses in which nobody waits for interviews. */
 export const CLOSED = `(${INACTIVE_STATUSES.map(literal).join(', ')})`
 
-/** Without a due date, few surveys are planned for longer than a quarter. */
+/** A forecast is far away after a quarter: few surveys without a due date are planned for longer. */
 const FAR_DAYS = 90
-/** A pace of one or two days says too little about a quarter. */
+/** The least days of a pace that say anything about a quarter. */
 const FAR_PACE_DAYS_MIN = 3
 export const STANDS_STILL_DAYS = 3
 const SLIP_DAYS = 3
-/** Parts of a whole. */
+/** The limits of the rules, as parts of a whole. */
 export const BEHIND_MIN = 0.1
 const [RATE_MOVED_MIN, REJECTED_MIN] = [0.1, 0.15]
-/** With fewer interviews, a rate says little. */
+/** The least interviews for a rule about a rate. */
 const INTERVIEWS_MIN = 20
 export const STALE_HOURS = 24
 
@@ -33,7 +33,7 @@ export interface Rule {
   /** The condition in words. */
   readonly means: string
   readonly when: string
-  /** The column with the time since when it holds. */
+  /** The column with the time since when the condition holds. */
   readonly since?: string
   readonly text: string
   /** The numbers in the text, by name. */
@@ -51,7 +51,7 @@ const counted = (count: string, unit: string): string =>
   `${count} || CASE WHEN ${count} = 1 THEN ' ${unit}' ELSE ' ${unit}s' END`
 const wholePercent = (part: number): string => `${Math.round(100 * part)} %`
 
-/** What a survey with a due date needs. */
+/** The numbers in the texts about due dates. */
 const DUE_NUMBERS = {
   needed_per_day: 'needed_text',
   per_day: 'per_day_text',
@@ -173,7 +173,7 @@ export const RULES: readonly Rule[] = [
   },
 ]
 
-/** What a rule says of a row of `facts`, as an expression: null if it does not hold. */
+/** The reason that a rule gives for a row of `facts`, as an expression; null if the condition does not hold. */
 export const reasonSql = ({ kind, urgency, when, since, text, numbers = {}, sourceId }: Rule): string => {
   const pairs = Object.entries(numbers).map(
     ([name, sql]) =>

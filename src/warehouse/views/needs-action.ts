@@ -19,18 +19,20 @@ export const QUALITY_REJECTS = [
   'inappropriate_language',
 ] as const satisfies readonly InterviewStatus[]
 
-/** A night's reading may come some hours later than the one before, so a week ago is 156 hours, and two weeks are 324. */
+/** A reading may come some hours later than the night before, so a week counts as 156 hours, and two weeks as 324. */
 const [WEEK_HOURS, TWO_WEEKS_HOURS] = [156, 324]
 
-/** What was known so many hours before the last reading. The numbers of the API may be so far apart that their difference is no BIGINT. */
+/**
+ * The value that was known `hours` before the last reading. HUGEINT, because the difference of two numbers of the API may exceed a BIGINT.
+ */
 const known = (column: string, hours: number): string =>
   `CAST(max_by(h.${column}, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', hours)}) AS DOUBLE)`
 
-/** `12 March`, and the year if it is not that of the newest reading. */
+/** `12 March`, with the year if it differs from the year of the newest reading. */
 const dayText = (day: string): string =>
   `day(${day}) || ' ' || monthname(${day}) || CASE WHEN year(${day}) = year(${utcDay('newest_at')}) THEN '' ELSE ' ' || year(${day}) END`
 
-/** Interviews a day, rounded so that the needed ones are never fewer than they are. Below 10, a tenth counts. */
+/** Interviews a day, rounded so that the needed number never looks smaller than it is. Below 10, with one decimal. */
 const perDayText = (rate: string, round: 'ceil' | 'floor'): string =>
   `CASE
       WHEN ${rate} < 10 THEN replace(CAST(${round}(round(10 * ${rate}, 6)) / 10 AS VARCHAR), '.0', '')

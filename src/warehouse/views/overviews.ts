@@ -47,7 +47,7 @@ LEFT JOIN source_counts c ON c.account = s.account AND c.survey_id = s.id`,
 
 const PROGRESS = ['interviews_count', 'sample_size', 'completion_rate']
 const progressToday = columnsFrom(surveyPace, [...PROGRESS, 'per_day', 'gained_last_day', 'expected_on'])
-/** A survey or source whose progress is not known has a row too. */
+/** A survey or source with unknown progress has a row too, so these columns are nullable. */
 const nullable = (columns: readonly Column[]) => columns.map((column) => ({ ...column, nullable: true }))
 
 export const surveysToday: ViewDeclaration = {
@@ -82,7 +82,10 @@ LEFT JOIN reasons r ON r.account = s.account AND r.survey_id = s.id
 WHERE s._missing_since IS NULL`,
 }
 
-/** The target is the source's own. The API no longer recommends `incidence_rate`: `target_incidence_rate` is the same. */
+/**
+ * Without `sample_size`, because the target is a column of the source itself, and without `incidence_rate`, which the API no longer
+ * recommends and which equals `target_incidence_rate`.
+ */
 const sourceIndicators = indicators.filter(({ name }) => !['sample_size', 'incidence_rate'].includes(name))
 const PACE = ['last_gain_at', 'pace_days', 'gained', 'per_day', 'gained_last_day', 'expected_on']
 const sourcePace = columnsFrom(sampleSourcePace, ['behind', ...PACE])

@@ -1,5 +1,5 @@
 /**
- * The pace of records with progress: the complete interviews that each gained in its last known days. A year of daily history has
+ * The pace of records with progress: the complete interviews that a record gained in its last known days. A year of daily history has
  * hundreds of rows of each record, so window functions read only the last ones.
  */
 import { bigint, double, type Fields, type TableDeclaration, timestamptz } from '../../model/columns.js'
@@ -8,9 +8,9 @@ import { knownDaySteps, type Observations, periodSteps } from './progress-period
 
 /** The pace covers a week in fieldwork, so that each weekday counts once. */
 const PACE_DAYS = 7
-/** The pace and the variation of the daily gains are taken from these days before the last known one. */
+/** The days before the last known day from which the pace and the variation of the daily gains are computed. */
 const READ_DAYS = 28
-/** With fewer daily gains, their variation is not known. */
+/** The least daily gains from which a variation is computed. */
 const SPREAD_GAINS_MIN = 7
 
 export const PACE_FIELDS = {
@@ -29,7 +29,7 @@ export const PACE_FIELDS = {
   ),
 } satisfies Fields
 
-/** The numbers of the API may be so far apart that their difference is no BIGINT. */
+/** HUGEINT in between, because the difference of two numbers of the API may exceed a BIGINT. */
 export const gainOf = (count: string, before: string): string =>
   `TRY_CAST(CAST(${count} AS HUGEINT) - ${before} AS BIGINT)`
 
@@ -40,7 +40,7 @@ export const IN_PACE = ' FILTER (WHERE is_in_pace)'
 export const sumOfKnown = (gain: string, filter = ''): string =>
   `CASE WHEN count(${gain})${filter} = count(*)${filter} THEN TRY_CAST(sum(${gain})${filter} AS BIGINT) END`
 
-/** The observed rows of a history, and those of a table of reconstructed ones, which are all earlier. */
+/** The observed rows of a history, and the rows of a table of reconstructed observations, all of which are earlier. */
 export const observationsSql = (history: TableDeclaration, reconstructed?: TableDeclaration): string => {
   const observed = `SELECT *, false AS is_reconstructed FROM main.${history.name}`
   if (reconstructed === undefined) return observed
@@ -54,7 +54,7 @@ export const observationsSql = (history: TableDeclaration, reconstructed?: Table
 
 /**
  * The step `observed_days`: the days on which a new progress of the account was read. On other days perhaps no run took place, so the next
- * gain is that of both days.
+ * gain covers several days.
  */
 export const OBSERVED_DAYS_STEP = `observed_days AS MATERIALIZED (
   SELECT DISTINCT account, ${utcDay('observed_at')} AS "day"
@@ -164,12 +164,12 @@ day_statuses AS (
 
 /**
  * Steps that go on from `known_days` (rows of `day_statuses`) and `last_gains`, and end with `pace`, one row per record: `as_of`,
- * `last_gain_at`, `pace_days`, `reconstructed_days`, `gained`, `per_day`, `gained_last_day`, and `spread` (the standard deviation of the daily
- * gains); and `mix`, aggregates of the days of the pace, in which `counts` are those of a day and `counts_before` those of the known day
- * before.
+ * `last_gain_at`, `pace_days`, `reconstructed_days`, `gained`, `per_day`, `gained_last_day`, and `spread` (the standard deviation of the
+ * daily gains); and `mix`, aggregates of the days of the pace, in which `counts` are those of a day and `counts_before` those of the known
+ * day before.
  *
  * A known day belongs to the pace if the survey was in fieldwork on the known day before, and has had no other status since. So the day on
- * which it opened, and those on which it was paused, count neither as days nor with their interviews.
+ * which the survey opened, and days on which it was paused, count neither as days nor with their interviews.
  */
 export const paceSteps = ({ current }: Observations, mix: readonly string[] = []): string => {
   const key = current.key.join(', ')

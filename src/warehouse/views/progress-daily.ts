@@ -1,6 +1,6 @@
 /**
- * Progress by day, for charts with one point per day. Days come from the step function: the last observation of a day stands for
- * it, and for later days up to the time until which it is known to have held.
+ * Progress by day, for charts with one point per day. Days come from the step function: the last observation of a day stands for this day,
+ * and for later days up to the time until which the observation is known to have held.
  */
 import { bigint, type Column, columnsOf, date, timestamptz } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'

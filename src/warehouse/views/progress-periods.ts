@@ -1,6 +1,6 @@
 /**
- * Progress as step functions: each row of the history with the time of its end, and until when it is known to have held. In compacted
- * history a row holds until the beginning of the day of the next one, because other observations of that day were removed
+ * Progress as step functions: each row of the history with the time of its end, and the time until which it is known to have held. In
+ * compacted history a row holds until the beginning of the day of the next row, because other observations of that day were removed
  * (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
  */
 import { columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
@@ -25,7 +25,7 @@ export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'c
   /** SQL for the time at which the current observation `o` was last read again and found equal. */
   readonly readAgainAt: string
   readonly joins: string
-  /** The table of what is known as of times before the first reading. */
+  /** The table of reconstructed observations before the first reading. */
   readonly reconstructed?: TableDeclaration
 }
 
@@ -56,7 +56,7 @@ FROM periods`,
 
 /**
  * Steps that end with `periods`: the step function of `rows`, which are history or the last rows of each record in it, with `ended_at` and
- * `confirmed_until`. A record went missing where a version ended and no next version began at that moment. The progress history does not
+ * `confirmed_until`. If a version ended and no next version began at that moment, the record went missing. The progress history does not
  * show this, and the current row no longer shows it after the record came back.
  */
 export const periodSteps = (
@@ -107,7 +107,7 @@ periods AS (
 
 /**
  * Steps that end with `known_periods`: `periods` with `first_day` and `last_day`, the UTC days for which progress is known. The last
- * observation of a day stands for it, so the `last_day` of a row that was replaced on its first day is the day before.
+ * observation of a day stands for the day, so the `last_day` of a row that was replaced on its first day is the day before.
  */
 export const knownDaySteps = (periods: string, key: string): string => `next_days AS (
   SELECT
@@ -160,7 +160,9 @@ const sourceObservations: Observations = {
 }
 export const sampleSourceProgressPeriods = progressPeriods(sourceObservations)
 
-/** The same, but a source also counts as unchanged while the list of sources and the progress of its survey are. */
+/**
+ * As `sourceObservations`, but a source also counts as unchanged while the list of sources and the progress of its survey are unchanged.
+ */
 export const inferredSourceObservations: Observations = {
   ...sourceObservations,
   readAgainAt: `CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END`,

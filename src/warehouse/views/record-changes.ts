@@ -12,7 +12,7 @@ import { ofSurvey, sampleSourcesHistory, surveysHistory } from '../../model/tabl
 import { literal, quote } from '../connection/ddl.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
-/** Each modification changes `updated_at` too, so it says nothing more. */
+/** Columns that are not compared. Each modification also changes `updated_at`, which therefore says nothing more. */
 const NOT_COMPARED = ['updated_at', 'valid_from', 'valid_to']
 
 /** Text as DuckDB shows it in UTC, for any time zone of the session. */
@@ -23,7 +23,7 @@ const asText = ({ name, type }: Column, prefix = ''): string => {
     : `CAST(${column} AS VARCHAR)`
 }
 
-/** A JSON column has no collation, so the session's would hide changes of case. */
+/** A JSON column has no collation, so the collation of the session could hide changes of case. */
 const compared = ({ name, type }: Column, prefix = ''): string =>
   type === 'JSON' ? `CAST(${quote(`${prefix}${name}`)} AS VARCHAR) COLLATE C` : quote(`${prefix}${name}`)
 

@@ -12,7 +12,7 @@ import { dayStatusSteps, PACE_FIELDS, paceSteps } from './pace.js'
 import { inferredSourceObservations } from './progress-periods.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
-/** The numbers of the API may be so large that their product is no BIGINT. A survey over its target counts as complete. */
+/** HUGEINT, because the product of two numbers of the API may exceed a BIGINT. A survey over its target counts as complete. */
 const AS_COMPLETE = `(CAST(a.sample_size AS HUGEINT) * least(w.interviews_count, w.sample_size) + w.sample_size - 1) // w.sample_size`
 
 export const sampleSourcePace: ViewDeclaration = {

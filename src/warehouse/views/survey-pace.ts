@@ -1,4 +1,4 @@
-/** The pace and the forecast of surveys, with what they need for their due dates, and how the mix of their interviews moves. */
+/** The pace and the forecast of surveys, with the pace that their due dates need, and how the mix of their interviews changes. */
 import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { deadlines, freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
@@ -8,7 +8,7 @@ import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } f
 import { surveyObservations } from './progress-periods.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
-/** `interviews` are those of all statuses, also of those that only `_extra` contains. */
+/** `interviews` counts all statuses, also statuses that only `_extra` contains. */
 const COUNTS = `{
     'complete': complete_individuals,
     'screened': screen_out_individuals,

@@ -1,6 +1,6 @@
 /**
- * The versions of surveys and sources with `confirmed_until`: until when each is known to have held. Reading an equal row writes
- * no data row, so `freshness` gives this time (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
+ * The versions of surveys and sources with `confirmed_until`, the time until which a version is known to have held. Reading an equal row
+ * writes no data row, so `freshness` gives this time (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
  */
 import { columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import { ofSource, ofSurveyById, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
@@ -33,8 +33,8 @@ ${joins}`,
 })
 
 /**
- * A listing reads a survey. If a changed row is pending, the stored one held until that row was read. A row that could not be
- * typed confirms nothing until a replay types it.
+ * A listing reads a survey. If a changed row is pending, the stored row held until the pending row was read. A row that could not be typed
+ * confirms nothing until a replay types it.
  */
 export const surveyPeriods = versionPeriods({
   name: 'survey_periods',
@@ -51,7 +51,7 @@ LEFT JOIN (
 ) r ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.listed_at`,
 })
 
-/** Versions before `sources_listed_at` read the list in every refresh, or dated it only if all of it could be typed. */
+/** Program versions before `sources_listed_at` existed read the list in every refresh, or dated it only if all of it could be typed. */
 const LIST_READ_AT = 'coalesce(f.sources_listed_at, f.sources_read_at, f.refreshed_at)'
 
 /** A rejected source without a readable id may be any source of the survey. */

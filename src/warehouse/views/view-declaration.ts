@@ -1,4 +1,4 @@
-/** The declaration of a view: like that of a table, with the SQL of the view. */
+/** The declaration of a view: like a table's, with the SQL of the view. */
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { ViewName } from '../../model/publish-formats.js'
 import { literal, quote } from '../connection/ddl.js'
@@ -12,7 +12,7 @@ export interface ViewDeclaration
   readonly sql: string
 }
 
-/** The names of columns as they stand in a SELECT, a line each. */
+/** The names of columns for a SELECT, a line each. */
 export const listed = (columns: readonly Pick<Column, 'name'>[], alias?: string): string =>
   columns.map(({ name }) => (alias === undefined ? quote(name) : `${alias}.${quote(name)}`)).join(',\n  ')
 
