@@ -13,45 +13,21 @@ const node = (args: readonly string[]) => run(process.execPath, args, { cwd: roo
 const simulate = (...args: readonly string[]) => node(['.simulation/test/simulation/main.js', ...args])
 const TSC = 'node_modules/@typescript/native/bin/tsc'
 const seedsTo = (last: number) => Array.from({ length: last }, (_, place) => place + 1)
-const SEEDS = seedsTo(300)
+const SEEDS = seedsTo(20)
 
-const WORLDS = ['default', 'free', 'touch', 'late'] as const
-const MONTH_SEEDS = [42, 1, 7]
-/** What `bench:requests` may show at most, for every seed, or for each (`Figures` in `month/figures.ts` says what each is). */
-const CEILINGS: Record<
-  (typeof WORLDS)[number],
-  Record<string, Readonly<Record<string, number | readonly number[]>>>
-> = {
-  default: {
-    '2-30': {
-      requests: 786,
-      timesLeast: 1.245,
-      largest: 931,
-      sourcesBehind: 2.5,
-      sourcesBehindMost: 7,
-      countsBehind: 3,
-      countsBehindOfClosed: 0,
-      oldest: 3,
-      hoursBehind: 0.4,
-      estimateError: 5,
-      estimateErrorMost: 12,
-    },
-    '31-60': { timesLeast: 1.3, largest: 950, sourcesBehind: 2.5, estimateError: 5, estimateErrorMost: 12 },
-  },
-  free: {
-    '2-30': { timesLeast: 1.41, largest: 1_041, sourcesBehind: 10, sourcesBehindMost: 14, countsBehind: 121 },
-    '31-60': {},
-  },
-  touch: {
-    '2-30': { timesLeast: 1.25, largest: 931, sourcesBehind: 2.5, countsBehind: 3 },
-    '31-60': {},
-  },
-  late: {
-    '2-30': { timesLeast: 1.26, largest: 935, sourcesBehind: 2.5, countsBehind: [139, 216, 139] },
-    '31-60': { timesLeast: 1.31, largest: 965, sourcesBehind: 2.5, countsBehind: 216 },
-  },
+/** The seed of the worlds; `docs/reference/performance.md` has two more. */
+const SEED = '42'
+/** What `bench:requests` may show at most in each world (`Figures` in `month/figures.ts` says what each is). */
+const NOTHING_BEHIND = { sourcesBehindMost: 0, textsBehindMost: 0, countsBehind: 0, hoursBehind: 0 }
+const CEILINGS = {
+  default: NOTHING_BEHIND,
+  touch: NOTHING_BEHIND,
+  // Complete interviews that are corrected later change no list, and closed surveys are read after 1, 2, 4, 8 … days.
+  late: { sourcesBehindMost: 0, textsBehindMost: 0, hoursBehind: 0 },
+  // Sources of inactive surveys change without a sign.
+  free: { sourcesBehind: 14, hoursBehind: 0 },
 }
-const MONTHS = WORLDS.flatMap((world) => MONTH_SEEDS.map((seed) => [world, seed] as const))
+const NIGHTS = { '2-30': { requests: 1_050 }, '31-45': { requests: 1_200 } }
 
 describe('the simulation', () => {
   beforeAll(async () => {
@@ -83,19 +59,18 @@ describe('the simulation', () => {
     expect(stdout).toMatch(/^most requests in any 60 s: 60$/m)
   })
 
-  test.each(MONTHS)(
-    'the month of bench:requests keeps its ceilings: world %s, seed %i',
-    async (world, seed) => {
+  test.each(Object.entries(CEILINGS))(
+    'the month of bench:requests keeps its ceilings: world %s',
+    async (world, ceilings) => {
       const { stdout } = await node([
-        ...['.simulation/test/simulation/month/main.js', '--nights', '60'],
-        ...['--world', world, '--seed', String(seed)],
+        ...['.simulation/test/simulation/month/main.js', '--nights', '45'],
+        ...['--world', world, '--seed', SEED],
       ])
       const { ranges } = JSON.parse(/^figures (.*)$/m.exec(stdout)?.[1] ?? '')
-      const over = Object.entries(CEILINGS[world]).flatMap(([range, ceilings]) =>
-        Object.entries(ceilings).flatMap(([name, ceiling]) => {
-          const most = [ceiling].flat()[MONTH_SEEDS.indexOf(seed)] ?? ceiling
-          return ranges[range][name] <= most ? [] : [`${range} ${name}: ${ranges[range][name]} > ${most}`]
-        }),
+      const over = Object.entries(NIGHTS).flatMap(([range, requests]) =>
+        Object.entries({ ...ceilings, ...requests, largest: 1_350, mostIn60s: 60 }).flatMap(([name, most]) =>
+          ranges[range][name] <= most ? [] : [`${range} ${name}: ${ranges[range][name]} > ${most}`],
+        ),
       )
       expect(over).toEqual([])
     },
