@@ -19,7 +19,7 @@ import { createBucketPublisher } from '../../../src/storage/bucket/publisher.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
 import { buildMutantUntil } from '../command/mutant.js'
-import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import type { Finished } from '../files/temporary.js'
 import { DEFAULTS } from '../settings/settings-from-yaml.js'
 import { instantOf, minute } from '../time/instants.js'
 import { testClock } from '../time/test-clock.js'
@@ -108,7 +108,6 @@ const CHANGES: readonly ((warehouse: TestWarehouse, at: (minutes: number) => big
 export const deltaNights = async (
   finished: Finished,
 ): Promise<{ readonly endpoint: string; readonly nights: readonly DeltaNight[] }> => {
-  const root = await temporaryDirectory(finished)
   const warehouse = await testWarehouse(undefined, finished)
   const clock = testClock()
   const { log, database, directory } = warehouse
@@ -130,7 +129,8 @@ export const deltaNights = async (
     const run = { runId, command: 'sync', version: '1.2.3', startedAt: minute(number * 1440) } as const
     await warehouse.account.startRun(run)
     await change(warehouse, (minutes) => minute(number * 1440 + minutes))
-    const truth = join(root, `truth-${number}`)
+    // DuckDB may write only where the warehouse is.
+    const truth = join(warehouse.directory, `truth-${number}`)
     await writeTruth(warehouse, truth)
     const create = number < NEW_COLUMN_NIGHT ? createOldPublisher : createBucketPublisher
     const publisher = create({
