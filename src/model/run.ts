@@ -8,7 +8,7 @@ import type { Deadline } from './tables.js'
 
 /** The rules for finding changes (settings `discover`). */
 export interface DiscoverRules {
-  /** By how much the next cursor is behind the server's clock, ms. */
+  /** By how much the next cursor lags the server's clock, ms. */
   readonly overlap: number
   /** A full listing runs if the last one is older, ms. */
   readonly full_listing_every: number

@@ -44,9 +44,9 @@ interface Following extends PublishedVersion {
  */
 export const followPointer = async (version: PublishedVersion): Promise<readonly PublishReport[]> => {
   const following = { ...version, marked: once(() => markWithCatalog(version)) }
-  const behind = await bringUpToDate(following)
-  if (behind.length === 0) await sweep(following)
-  return reportsOf(version, behind)
+  const lagging = await bringUpToDate(following)
+  if (lagging.length === 0) await sweep(following)
+  return reportsOf(version, lagging)
 }
 
 /** The keys that clean-up keeps, and a catalog of the same versions: clean-up must not remove a version that the catalog shows. */
@@ -110,14 +110,14 @@ const FOLLOWERS: readonly Follower[] = [
  */
 const bringUpToDate = async (version: Following): Promise<readonly PublishFormat[]> => {
   const { store, formats, manifest, log } = version
-  const behind: PublishFormat[] = []
+  const lagging: PublishFormat[] = []
   let failure: WarehouseError | null = null
   for (const { format, error: code, what, follow } of FOLLOWERS) {
     if (!formats.includes(format)) continue
     try {
       await follow(version)
     } catch (error) {
-      behind.push(format)
+      lagging.push(format)
       const problem = `version ${manifest.version} is published in ${store.address}, but ${what} behind`
       if (isStop(error)) log.warn({ problem: error.message }, `${problem}; the next run catches up`)
       else
@@ -127,7 +127,7 @@ const bringUpToDate = async (version: Following): Promise<readonly PublishFormat
     }
   }
   if (failure !== null) throw failure
-  return behind
+  return lagging
 }
 
 /** A failure is only logged. */
@@ -153,15 +153,15 @@ const sweep = async (version: Following): Promise<void> => {
 
 const reportsOf = (
   { store: { address }, key, manifest: { database, bytes }, formats }: PublishedVersion,
-  behind: readonly PublishFormat[],
+  lagging: readonly PublishFormat[],
 ): readonly PublishReport[] =>
   formats.flatMap((format) => {
-    const isBehind = behind.includes(format)
+    const isLagging = lagging.includes(format)
     if (format === 'duckdb') {
-      const path = `${address}/${isBehind ? database.key : ADDRESSES.duckdb}`
+      const path = `${address}/${isLagging ? database.key : ADDRESSES.duckdb}`
       return { format, path, bytes: database.bytes }
     }
-    if (format === 'report' || isBehind) return []
+    if (format === 'report' || isLagging) return []
     const path = { parquet: key, delta: DATA, ducklake: ADDRESSES.ducklake }[format]
     return { format, path: `${address}/${path}`, bytes }
   })

@@ -125,7 +125,7 @@ const verdicts = Object.fromEntries(
     [
       ['equal', 'Rows that are equal'],
       ['moved', 'Rows that have changed since they were read'],
-      ['waiting', 'Rows that are known to be behind: pending, never read, or in quarantine'],
+      ['waiting', 'Rows that are known to lag: pending, never read, or in quarantine'],
       ['unclear', 'Rows about which the API does not say enough'],
       ['wrong', 'Rows whose difference nothing explains'],
     ] as const

@@ -70,17 +70,17 @@ export const Footer = ({ page, program }: PartProps & { readonly program: string
 const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
   const newest = newestReading(rows)
   if (newest === null) return <p data-list={overview.asOf.name}>Nothing has been read yet.</p>
-  const behind = rows.asOf.filter(({ newest_at: at }) => at !== null && msBetween(at, newest) > BEHIND_MS)
+  const lagging = rows.asOf.filter(({ newest_at: at }) => at !== null && msBetween(at, newest) > LAG_MS_MIN)
   return (
     <p data-list={overview.asOf.name}>
       As of <time dateTime={formatInstant(newest)}>{formats.instant(newest)}</time> {`(${formats.timeZone})`}
-      {behind.map(({ account, newest_at: at }) => `, ${account} ${formats.instant(at)}`)}
+      {lagging.map(({ account, newest_at: at }) => `, ${account} ${formats.instant(at)}`)}
     </p>
   )
 }
 
-/** A shorter lag is not shown: accounts are read side by side within a run. */
-const BEHIND_MS = 3_600_000
+/** A shorter lag is not shown, because accounts are read side by side within a run. */
+const LAG_MS_MIN = 3_600_000
 
 /** The surveys with values that the page cannot show. The section of a survey, if there is one, names the values. */
 const Unshown = ({ page, page: { rows, formats } }: PartProps): JSX.Element | null => {
