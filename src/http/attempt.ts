@@ -38,7 +38,14 @@ export type Outcome =
   | { readonly kind: 'answer'; readonly answer: JsonAnswer }
   /** 429; `onRateLimited` has been called. */
   | { readonly kind: 'rate_limited' }
-  | { readonly kind: 'retry'; readonly error: TransientError; readonly retryAfterMs: number | null }
+  | Retry
+
+/** A failure that is worth another attempt. */
+export interface Retry {
+  readonly kind: 'retry'
+  readonly error: TransientError
+  readonly retryAfterMs: number | null
+}
 
 interface AttemptOptions extends ExchangeOptions {
   readonly where: Where
@@ -109,7 +116,7 @@ interface ExchangeOptions {
   readonly transport: Transport
   readonly address: Address
   readonly requestTimeoutMs: number
-  readonly proxy?: HttpProxy | null
+  readonly proxy: HttpProxy | null
   readonly clock: Clock
   /** Each signal ends the exchange, which rejects with the signal's reason. */
   readonly signals: readonly AbortSignal[]
@@ -128,7 +135,7 @@ type Exchanged<Value> =
  * body as it needs. Returns a failure that may pass, such as a timeout or a broken connection, and throws any other.
  */
 export const exchange = async <Value>(
-  { transport, address, requestTimeoutMs, proxy = null, clock, signals }: ExchangeOptions,
+  { transport, address, requestTimeoutMs, proxy, clock, signals }: ExchangeOptions,
   read: (answer: Received) => Promise<Value>,
 ): Promise<Exchanged<Value>> => {
   const stop = new AbortController()
@@ -194,15 +201,7 @@ const WEEKDAY_LENGTH = 'Mon, '.length
 
 /** Milliseconds since 1970 of an HTTP date; null if it is missing or invalid. */
 export const parseHttpDate = (text: string | null): number | null => {
-  // All answers of a second have the same date.
-  if (text !== last.text) last = { text, ms: text === null ? null : readHttpDate(text) }
-  return last.ms
-}
-
-let last: { readonly text: string | null; readonly ms: number | null } = { text: null, ms: null }
-
-const readHttpDate = (text: string): number | null => {
-  if (!HTTP_DATE.test(text)) return null
+  if (text === null || !HTTP_DATE.test(text)) return null
   const ms = Date.parse(text)
   if (Number.isNaN(ms)) return null
   // `Date.parse` reads 31 Feb as 3 Mar. A date is valid if formatting it gives the same text.

@@ -9,7 +9,7 @@ import type { HttpProxy, RateUsage } from '../base/network.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { joinSignals } from '../base/signals.js'
 import { type Address, addressOf } from './address.js'
-import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
+import { attempt, type JsonAnswer, type Outcome, type Retry } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
 import { type OutageOptions, OutageWatch } from './outage.js'
 import { IN_FLIGHT_MAX, type Slot } from './rate-limit/held-slot-limiter.js'
@@ -78,6 +78,7 @@ class AccountClient implements AsyncDisposable {
   readonly #baseUrl: URL
   readonly #redact: (text: string) => string
   readonly #redactAnswer: (text: string) => string
+  readonly #proxy: HttpProxy | null
   readonly #transport: Transport
   readonly #limiter: ReturnType<typeof createRateLimiter>
   readonly #outage: OutageWatch
@@ -94,9 +95,9 @@ class AccountClient implements AsyncDisposable {
     const { account, headers, limits, baseUrl, id } = options
     this.#options = options
     this.#baseUrl = new URL(baseUrl)
-    const proxy = options.proxy ?? null
+    this.#proxy = options.proxy ?? null
     const secrets = Object.values(headers).filter((value) => value instanceof Secret)
-    this.#redact = createRedactor([...secrets, ...(proxy?.secrets ?? [])])
+    this.#redact = createRedactor([...secrets, ...(this.#proxy?.secrets ?? [])])
     this.#redactAnswer = createRedactor(
       secrets.filter((secret) => secret.reveal().length >= ANSWER_SECRET_LENGTH_MIN),
     )
@@ -105,7 +106,7 @@ class AccountClient implements AsyncDisposable {
       headers,
       requestTimeoutMs: limits.request_timeout,
       connections: IN_FLIGHT_MAX,
-      proxy,
+      proxy: this.#proxy,
     })
     this.#limiter = createRateLimiter({ ...options, owner: { baseUrl, id } })
     this.#outage = new OutageWatch(options)
@@ -145,9 +146,9 @@ class AccountClient implements AsyncDisposable {
     await this.#transport.destroy()
   }
 
+  /** Sends until the request is answered or has failed too often. An outage is waited for. */
   async #persist(pending: PendingRequest): Promise<JsonAnswer> {
-    const { limits, random, log, account, clock } = this.#options
-    const { attemptsMax = limits.attempts, signal } = pending.context
+    const { attemptsMax = this.#options.limits.attempts, signal } = pending.context
     const waitSignals = [signal, this.#ended.signal]
     const outage = this.#outage
     let outages = outage.outages
@@ -159,10 +160,7 @@ class AccountClient implements AsyncDisposable {
         outages = outage.outages
         isLast = attempts >= attemptsMax
       }
-      const outcome = await this.#limiter.run<Sent>(
-        async (slot) => (outage.isSuspected() ? { kind: 'held' } : this.#send(slot, pending)),
-        waitSignals,
-      )
+      const outcome = await this.#sendInSlot(pending, waitSignals)
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind !== 'retry') continue
       attempts += 1
@@ -170,15 +168,32 @@ class AccountClient implements AsyncDisposable {
         throw attemptsExhausted(pending.where, attempts, outcome.error)
       }
       if (outage.isSuspected()) continue
-      const waitMs = retryWaitMs(attempts, limits, random(), outcome.retryAfterMs)
-      const { request } = pending.where
-      const problem = outcome.error.message
-      log.warn({ account, request, attempts, waitMs, problem }, 'request failed and will be sent again')
-      using joined = joinSignals(waitSignals)
-      const retry = { atMs: clock.nowMs() + waitMs }
-      this.#retriesAtMs.add(retry)
-      await sleep(clock, waitMs, joined.signal).finally(() => this.#retriesAtMs.delete(retry))
+      await this.#waitToRetry(pending, attempts, outcome, waitSignals)
     }
+  }
+
+  /** Waits for a slot, and sends, unless an outage is suspected by then. */
+  #sendInSlot(pending: PendingRequest, waitSignals: readonly AbortSignal[]): Promise<Sent> {
+    return this.#limiter.run<Sent>(
+      async (slot) => (this.#outage.isSuspected() ? { kind: 'held' } : this.#send(slot, pending)),
+      waitSignals,
+    )
+  }
+
+  async #waitToRetry(
+    { where: { request } }: PendingRequest,
+    attempts: number,
+    { error, retryAfterMs }: Retry,
+    waitSignals: readonly AbortSignal[],
+  ): Promise<void> {
+    const { limits, random, log, account, clock } = this.#options
+    const waitMs = retryWaitMs(attempts, limits, random(), retryAfterMs)
+    const problem = error.message
+    log.warn({ account, request, attempts, waitMs, problem }, 'request failed and will be sent again')
+    using joined = joinSignals(waitSignals)
+    const retry = { atMs: clock.nowMs() + waitMs }
+    this.#retriesAtMs.add(retry)
+    await sleep(clock, waitMs, joined.signal).finally(() => this.#retriesAtMs.delete(retry))
   }
 
   /** Sends one probe, which the allowance of `pending` pays for. A refusal is an answer. */
@@ -213,7 +228,7 @@ class AccountClient implements AsyncDisposable {
         address: pending.address,
         where: pending.where,
         requestTimeoutMs: limits.request_timeout,
-        proxy: this.#options.proxy ?? null,
+        proxy: this.#proxy,
         responseBytesMax: limits.response_bytes_max,
         clock,
         redact: this.#redact,

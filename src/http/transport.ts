@@ -21,7 +21,7 @@ interface TransportOptions {
   readonly headers: HeaderValues
   readonly requestTimeoutMs: number
   readonly connections: number
-  readonly proxy?: HttpProxy | null
+  readonly proxy: HttpProxy | null
   readonly onConnect?: () => void
 }
 
@@ -38,7 +38,7 @@ export interface Transport {
 export type CreateTransport = (options: TransportOptions) => Transport
 
 export const createTransport: CreateTransport = (options) => {
-  const { account, connections, requestTimeoutMs, proxy = null } = options
+  const { account, connections, requestTimeoutMs, proxy } = options
   const revealed = Object.entries(options.headers).map(([name, value]) => {
     const text = value instanceof Secret ? value.reveal() : value
     if (!canBeHeader(text)) throw invalidHeader(name, account)

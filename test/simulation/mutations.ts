@@ -70,8 +70,8 @@ const MUTATIONS = `
 - new Ledger({ directory, owner, timing, clock })
 + new Ledger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })
 @@ http/client.js @@ a retry bypasses the limiter
-- (outage.isSuspected() ? { kind: 'held' } : this.#send(slot, pending)), waitSignals);
-+ (outage.isSuspected() ? { kind: 'held' } : this.#send(attempts === 0 ? slot : { sending() {}, answered() {}, neverSent() {} }, pending)), waitSignals);
+- (this.#outage.isSuspected() ? { kind: 'held' } : this.#send(slot, pending)), waitSignals);
++ (this.#outage.isSuspected() ? { kind: 'held' } : this.#send(pending.sends === 0 ? slot : { sending() {}, answered() {}, neverSent() {} }, pending)), waitSignals);
 @@ http/outage.js @@ an outage is not waited for
 - return patience > 0 && this.#failuresInARow >= attempts;
 + return false;
