@@ -43,10 +43,10 @@ export const bundleRequests = (
       : { daily_progress: dayRequests(rules.daily_windows, survey, sources) }),
   }
   // A budget has stopped this survey before, when its sources were known. It takes at least the requests that were counted at that time.
-  const missing = (survey.task?.requestsNeeded ?? 0) - requestsIn(requests)
-  return missing <= 0
+  const lacking = (survey.task?.requestsNeeded ?? 0) - requestsIn(requests)
+  return lacking <= 0
     ? requests
-    : { ...requests, sample_source_progress: requests.sample_source_progress + missing }
+    : { ...requests, sample_source_progress: requests.sample_source_progress + lacking }
 }
 
 /** The average over all surveys with sources; 1 without any. */

@@ -2,10 +2,10 @@
 import { type Instant, msBetween } from '../model/instant.js'
 import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import type { RequestReason, RequestsByKind } from '../model/request-usage.js'
-import type { RefreshRules, TaskReason } from '../model/run.js'
+import type { RefreshRules, RefreshWeights, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
 import { added, bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
-import { dueReason, isReadNightly, refreshWeight, restsUntil, urgency } from './refresh.js'
+import { dueReason, isActive, isReadNightly, pausedUntil } from './refresh.js'
 
 export interface Task {
   readonly surveyId: number
@@ -72,7 +72,7 @@ export const createQueue = (
         notDue -= 1
         sourcesNotDue -= survey.sources
       }
-      if (!full && !isRequested && survey.task !== null && rests(survey, survey.task, at, refresh)) {
+      if (!full && !isRequested && survey.task !== null && isPaused(survey, survey.task, at, refresh)) {
         refused += 1
         return false
       }
@@ -106,14 +106,14 @@ const requestedReason = ({ task }: PlannedSurvey): TaskReason =>
  * Whether a survey is paused because the API refused it, or because no run could read it to its end. If its progress was read at the last
  * refusal, only another endpoint refuses the survey, and its progress is read as often as that of any other survey.
  */
-const rests = (
+const isPaused = (
   survey: PlannedSurvey,
   task: NonNullable<PlannedSurvey['task']>,
   at: Instant,
   refresh: RefreshRules,
 ): boolean => {
-  if (restsUntil(task.unfinished, task.unfinishedAt, at, refresh) !== null) return true
-  if (restsUntil(task.refusals, task.refusedAt, at, refresh) === null) return false
+  if (pausedUntil(task.unfinished, task.unfinishedAt, at, refresh) !== null) return true
+  if (pausedUntil(task.refusals, task.refusedAt, at, refresh) === null) return false
   const { refreshedAt } = survey
   const hasProgress = refreshedAt !== null && task.refusedAt !== null && refreshedAt >= task.refusedAt
   return !hasProgress || dueReason(survey, at, refresh) === null
@@ -143,6 +143,17 @@ const taskOf = (
     urgency: urgency(msBetween(since, at), weight),
   }
 }
+
+export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, active: 2, other: 1 })
+
+/** The weight of the time since the last refresh in the order of the queue, by the survey's status. */
+export const refreshWeight = (status: string, weights: RefreshWeights): number => {
+  if (status === 'fieldwork') return weights.fieldwork
+  return isActive(status) ? weights.active : weights.other
+}
+
+/** The order of the queue, largest first: milliseconds since the last refresh (or since queuing, without one), times the weight. */
+export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight
 
 /** A survey without a believed time has waited since the epoch. */
 const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>

@@ -1,8 +1,8 @@
-/** When a survey is read again, and in which order (docs/explanation/request-budget.md#when-a-survey-is-read). Pure. */
+/** When a survey is read again (docs/explanation/request-budget.md#when-a-survey-is-read). Pure. */
 import { DAY_MS, HOUR_MS } from '../base/durations.js'
 import { type Instant, minusMs, msBetween } from '../model/instant.js'
 import type { SurveyFacts } from '../model/plan-facts.js'
-import type { RefreshRules, RefreshWeights, TaskReason } from '../model/run.js'
+import type { RefreshRules, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
 
 /** The only statuses in which nobody answers a survey. */
@@ -79,20 +79,12 @@ export const readsSources = (
   { recheck_sources_after: recheckMs }: Pick<RefreshRules, 'recheck_sources_after'>,
 ): boolean => !isUnchanged || recheckMs === 0 || (isNightly && ageMs >= tolerant(recheckMs))
 
-export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, active: 2, other: 1 })
-
-/** The weight of the time since the last refresh in the order of the queue, by the survey's status. */
-export const refreshWeight = (status: string, weights: RefreshWeights): number => {
-  if (status === 'fieldwork') return weights.fieldwork
-  return isActive(status) ? weights.active : weights.other
-}
-
 /**
  * The end of the pause of a survey after `attempts` in a row, the last at `lastAt`, that read nothing new: the API refused the survey, or
  * no run could read it to its end. After one attempt the next run tries again; after further attempts the pause is 2, 4, 8 … days, at most
  * `max_age`. Null without a pause.
  */
-export const restsUntil = (
+export const pausedUntil = (
   attempts: number,
   lastAt: Instant | null,
   now: Instant,
@@ -103,6 +95,3 @@ export const restsUntil = (
   const end = waitEnd(since, Math.min(maxAgeMs, DAY_MS * 2 ** (attempts - 1)))
   return end > now ? end : null
 }
-
-/** The order of the queue, largest first: milliseconds since the last refresh (or since queuing, without one), times the weight. */
-export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight

@@ -57,7 +57,13 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
 
   const choice = requireAccounts ? chooseAccounts(flags, overrides, oneAccount, file.accountNames) : NO_CHOICE
   const layers = layered(file, overrides, choice.accountIndex)
-  const { allow_insecure_http: _, config: __, warehouse, deadlines: ___, ...values } = layers.values
+  const {
+    allow_insecure_http: _allowInsecureHttp,
+    config: _config,
+    deadlines: _deadlines,
+    ...rest
+  } = layers.values
+  const { warehouse, ...values } = rest
   const { shard } = values
   const { problems } = layers
   const { problems: ofProxies, ...proxies } = readProxies(requireAccounts || withReports ? env : {})

@@ -15,7 +15,7 @@ import {
   STATE_FORMATS,
   VIEW_NAMES,
 } from '../model/publish-formats.js'
-import { DEFAULT_WEIGHTS } from '../rules/refresh.js'
+import { DEFAULT_WEIGHTS } from '../rules/queue.js'
 import {
   accountId,
   accountName,

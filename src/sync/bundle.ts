@@ -49,7 +49,7 @@ export interface BundleReading {
   readonly failure: UpstreamError | null
 }
 
-/** How often a bundle is read at most, if its list of sources turns out to be outdated. */
+/** How often a bundle is read at most, if its list of sources proves to be outdated. */
 const READINGS_MAX = 3
 
 /** Throws the errors that end the run. */

@@ -71,9 +71,9 @@ export class ShownRows {
     }
   }
 
-  /** Why the list shows fewer rows than it announces: `missing` of them. */
-  explain(missing: number): ListingDrift {
-    if (this.onOnePage !== null && missing <= this.#furtherRows)
+  /** Why the list shows fewer rows than it announces: `unshown` is their difference. */
+  explain(unshown: number): ListingDrift {
+    if (this.onOnePage !== null && unshown <= this.#furtherRows)
       return { repeated: this.onOnePage, isLasting: true }
     const repeated = this.#onTwoPages
     return { repeated, isLasting: repeated !== null && repeated === this.#before }

@@ -34,7 +34,7 @@ interface ReadPage {
   readonly pagination: Pagination
 }
 
-/** `clock_behind`: the clock is behind the requested cursor or the ceiling of the listing. */
+/** `clock_behind`: the clock lags the requested cursor or the ceiling of the listing. */
 type ListingEnd = 'complete' | 'interrupted' | 'clock_behind' | ListingDrift
 
 export class Listing {
@@ -188,8 +188,8 @@ export class Listing {
    * skipped.
    */
   async #driftOf(page: Page<Survey>, last: ListingPage, announced: number): Promise<ListingDrift | null> {
-    const missing = announced - (await this.#run.warehouse.countListed(last))
-    if (missing > 0) return this.#shown.rows.explain(missing)
+    const unshown = announced - (await this.#run.warehouse.countListed(last))
+    if (unshown > 0) return this.#shown.rows.explain(unshown)
     const { current_page } = page.pagination
     return !this.#options.isCertain && this.#shown.mayLack(announced, current_page) ? MOVED : null
   }

@@ -51,10 +51,10 @@ const recordGivenUp = async (
   published: readonly PublishReport[],
   { message }: StoppedError,
 ): Promise<SyncReport> => {
-  const missing = `before ${published.length === 0 ? 'it' : 'all of it'} was published; the next run publishes it`
+  const unpublished = `before ${published.length === 0 ? 'it' : 'all of it'} was published; the next run publishes it`
   const { accounts, failures } = await recordAgain(options, (report) => ({
     ...worstOf([report, { exitCode: EXIT_CODES.partial }]),
-    reason: reasonsOf(report.reason, `${message} ${missing}`),
+    reason: reasonsOf(report.reason, `${message} ${unpublished}`),
   }))
   const [failure] = failures
   if (failure instanceof WarehouseError) return await recordFailed(options, published, failure)

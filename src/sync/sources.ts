@@ -40,11 +40,11 @@ export const readSources = async (
       before = null
       continue
     }
-    const { list, missing } = gather(pages)
-    if (missing <= 0) return list
+    const { list, unshown } = gather(pages)
+    if (unshown <= 0) return list
     const shown = new ShownRows('source', before)
     for (const page of pages) shown.add(page)
-    const { repeated, isLasting } = shown.explain(missing)
+    const { repeated, isLasting } = shown.explain(unshown)
     if (isLasting) {
       warn(
         `the list of sample sources of survey ${surveyId} shows ${repeated}, and fewer sources than it announces`,
@@ -90,8 +90,8 @@ const readPages = async (
   return pages
 }
 
-/** The list that the pages show. `missing`: how many more sources the last page announces. */
-const gather = (pages: readonly Page<SampleSource>[]): { list: SourceList; missing: number } => {
+/** The list that the pages show. `unshown`: how many more sources the last page announces. */
+const gather = (pages: readonly Page<SampleSource>[]): { list: SourceList; unshown: number } => {
   const last = pages.at(-1)
   const rows = newestById(pages.flatMap((page) => page.rows))
   const rejectedIds = pages.flatMap(({ rejections }) => rejections.map(({ rowId }) => rowId))
@@ -106,7 +106,7 @@ const gather = (pages: readonly Page<SampleSource>[]): { list: SourceList; missi
     pages: pages.length,
   }
   const shown = listedIds?.length ?? rows.size + rejectedIds.length
-  return { list, missing: (last?.pagination.total_count ?? 0) - shown }
+  return { list, unshown: (last?.pagination.total_count ?? 0) - shown }
 }
 
 /**

@@ -107,7 +107,7 @@ class Worker {
     const { budget, signal, warehouse, runId, clock, state, log } = this.#run
     const nothingFits = this.#large.length === 0 && budget.isUnused
     const large = nothingFits ? this.#left.splice(0, 1) : this.#large
-    // Begun surveys come first: otherwise many would be begun, and none completed.
+    // Surveys that were begun come first: otherwise many would be begun, and none completed.
     for (const task of large.toSorted((a, b) => Number(b.isBegun) - Number(a.isBegun))) {
       const allowance = signal.aborted ? null : budget.admitParts()
       if (allowance === null) {

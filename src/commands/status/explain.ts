@@ -8,7 +8,7 @@ import { formatInstant, type Instant, msBetween } from '../../model/instant.js'
 import type { PlannedSurvey } from '../../model/plan-facts.js'
 import type { RefreshRules, TaskReason } from '../../model/run.js'
 import type { Plan } from '../../rules/plan.js'
-import { nextReading, restsUntil } from '../../rules/refresh.js'
+import { nextReading, pausedUntil } from '../../rules/refresh.js'
 import type { SurveyStatus } from '../../warehouse/survey-status.js'
 import { shortReason } from './verdict.js'
 
@@ -132,13 +132,13 @@ const nextReadingOf = (
     return { ...none, when: 'after_change', text: 'when a listing shows a row of it that can be typed' }
   if (survey.task !== null) {
     const { refusals, refusedAt, unfinished, unfinishedAt } = survey.task
-    const restEnd = restsUntil(unfinished, unfinishedAt, plan.at, rules)
-    const at = restEnd ?? restsUntil(refusals, refusedAt, plan.at, rules)
+    const pauseEnd = pausedUntil(unfinished, unfinishedAt, plan.at, rules)
+    const at = pauseEnd ?? pausedUntil(refusals, refusedAt, plan.at, rules)
     const why =
-      restEnd === null
+      pauseEnd === null
         ? `the API refused it in ${counted(refusals, 'run')} in a row`
         : `${counted(unfinished, 'run')} in a row began to read it and did not end`
-    const change = restEnd === null ? ', or when its row changes' : ''
+    const change = pauseEnd === null ? ', or when its row changes' : ''
     const text = at === null ? why : `from ${withAge(at, now)}${change}: ${why}`
     return { ...none, when: 'later', at, reason: survey.task.reason, text }
   }
@@ -164,7 +164,7 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
   const task = planned?.task ?? null
   const reason = lastRun?.reason == null ? '' : `: ${shortReason(lastRun.reason)}`
   const isOld = refreshedAt !== null && listedAt !== null && refreshedAt < listedAt
-  const rests = task === null && next.when !== 'next_run' && !(planned?.missing ?? true) && isOld
+  const isNotDue = task === null && next.when !== 'next_run' && !(planned?.missing ?? true) && isOld
   const rejected = rejectedText(status)
   const texts: Readonly<Record<Cause['cause'], string | false>> = {
     no_run:
@@ -195,7 +195,7 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
       (lastRun.surveys_refreshed ?? 0) === 0 &&
       `the last run ended before it queued the survey${reason}`,
     not_due:
-      rests &&
+      isNotDue &&
       next.when === 'later' &&
       'it was not due: an inactive survey is read 1, 2, 4, 8 … days after its last change',
     unchanged:

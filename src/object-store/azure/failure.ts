@@ -38,7 +38,7 @@ const answered = (error: RestError, status: number): string => {
   return `${answer}: ${oneLine(error)}`
 }
 
-/** If our clock differs from the store's by about this much, the store answers as for a wrong key. */
+/** If our clock differs from the store's by more than this, a refusal is due to the clock: the store answers as for a wrong key. */
 const CLOCK_MS_MAX = 14 * 60_000
 
 const isClockWrong = ({ statusCode, response }: RestError): boolean =>

@@ -139,4 +139,5 @@ const shownWith = ({ manifest, published_at }: VersionCommit, before: PointerCon
 /** The UTC day. */
 const dayOf = (version: PointerContents['shown'][number] | undefined) => version?.published_at.slice(0, 10)
 
-const contentsOf = ({ format: _, token: __, ...contents }: PointerDocument): PointerContents => contents
+const contentsOf = ({ format: _format, token: _token, ...contents }: PointerDocument): PointerContents =>
+  contents

@@ -112,8 +112,8 @@ export const commitReconstructed = async (
 
 /** Merges the survey rows that waited for this refresh, also the row of a survey that is gone. */
 const mergePending = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<RowCounts> => {
-  const settled = outcomes.filter((outcome) => outcome.kind === 'gone' || hasProgress(outcome))
-  const pending = await readPending(sql, surveyIdsOf(settled))
+  const withProgress = outcomes.filter((outcome) => outcome.kind === 'gone' || hasProgress(outcome))
+  const pending = await readPending(sql, surveyIdsOf(withProgress))
   if (pending.size === 0) return NO_ROWS
   const ids = [...pending.keys()]
   await dropPending(sql, ids)

@@ -90,6 +90,10 @@ export const surveyTotals = async (sql: AccountSql): Promise<SurveyTotals> => {
   return { present: 0, sources: 0, withSources: 0, ...totals }
 }
 
+/** When the survey last changed: its row, one of its sources, or its progress since the first reading. */
+const CHANGED_AT = `greatest(coalesce(w.updated_at, s.updated_at), c.changed_at,
+        CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END)`
+
 /** `ids` is a query. */
 const selectPlanned = (
   ids: string,
@@ -107,7 +111,7 @@ const selectPlanned = (
       coalesce(w.status, s.status) AS status,
       s.created_at AS "createdAt",
       f.refreshed_at AS "refreshedAt",
-      greatest(coalesce(w.updated_at, s.updated_at), c.changed_at, CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END) AS "changedAt",
+      ${CHANGED_AT} AS "changedAt",
       s._missing_since IS NOT NULL AS missing,
       f.listed_at AS "listedAt",
       coalesce(s._missing_since IS NULL AND (${LEAVES_OUT} OR f.sources_left_out > 0), false) AS "leftOut",

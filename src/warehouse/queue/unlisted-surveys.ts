@@ -40,7 +40,7 @@ export const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Pro
   if (areMany) await requireFullListing(sql)
 }
 
-/** Notes the surveys that the listing did not show. Returns how many of them an earlier listing still showed. */
+/** Notes the surveys that the listing did not show. Returns how many were not noted before. */
 const noteUnlisted = async (sql: AccountSql, at: Instant): Promise<number> => {
   await sql.run(
     `UPDATE main.freshness f SET unlisted_since = $2 FROM main.surveys s

@@ -23,7 +23,7 @@ export const QUALITY_REJECTS = [
 const [WEEK_HOURS, TWO_WEEKS_HOURS] = [156, 324]
 
 /**
- * The value that was known `hours` before the last reading. HUGEINT, because the difference of two numbers of the API may exceed a BIGINT.
+ * The value that was known `hours` before the last reading. As DOUBLE, because the difference of two numbers of the API may exceed a BIGINT.
  */
 const known = (column: string, hours: number): string =>
   `CAST(max_by(h.${column}, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', hours)}) AS DOUBLE)`

@@ -116,7 +116,7 @@ test.each<[string, Partial<PlannedSurvey>, object, Partial<RefreshRules>?, TaskR
 })
 
 describe('a plan', () => {
-  test('has the due surveys by reason and those left over, but no resting ones', () => {
+  test('has the due surveys by reason and those left over, but no paused ones', () => {
     const task = {
       reason: 'active',
       enqueuedAt: daysAgo(1),

@@ -1,7 +1,7 @@
 /** No survey starves: with requests for one survey per run, each is refreshed within the bound, whatever the weights. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { urgency } from '../../../src/rules/refresh.js'
+import { urgency } from '../../../src/rules/queue.js'
 import { cases } from '../../support/suite/cases.js'
 
 /**

@@ -1,8 +1,8 @@
 /** The queue of a run is a pure function of the stored surveys and tasks. */
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { PlannedSurvey } from '../../../src/model/plan-facts.js'
-import { urgency } from '../../../src/rules/refresh.js'
+import { DEFAULT_WEIGHTS, refreshWeight, urgency } from '../../../src/rules/queue.js'
 import { cases } from '../../support/suite/cases.js'
 import { minute } from '../../support/time/instants.js'
 import { onlySurveys, queueOf, REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
@@ -145,4 +145,28 @@ test('an excluded survey is counted and not read, unless somebody asks for it', 
     [1, 'requested', false],
     [2, 'requested', false],
   ])
+})
+
+describe('a survey waits', () => {
+  test.each([
+    ['fieldwork', 4],
+    ['pending', 2],
+    ['deviating_from_specs', 2],
+    ['data_processing', 2],
+    ['archived', 2],
+    ['complete', 1],
+    ['draft', 1],
+    ['user_demo', 1],
+  ])('with a weight that depends on its status: %s %d', (status, weight) => {
+    expect(refreshWeight(status, DEFAULT_WEIGHTS)).toBe(weight)
+  })
+
+  test('with the weights from the settings', () => {
+    const weights = { fieldwork: 9, active: 3, other: 2 }
+    expect(
+      ['fieldwork', 'pending', 'archived', 'complete', 'draft'].map((status) =>
+        refreshWeight(status, weights),
+      ),
+    ).toEqual([9, 3, 3, 2, 2])
+  })
 })

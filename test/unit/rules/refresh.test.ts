@@ -2,14 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { minusMs, msBetween } from '../../../src/model/instant.js'
 import type { SurveyFacts } from '../../../src/model/plan-facts.js'
-import {
-  DEFAULT_WEIGHTS,
-  dueReason,
-  nextReading,
-  readsSources,
-  refreshWeight,
-  restsUntil,
-} from '../../../src/rules/refresh.js'
+import { dueReason, nextReading, pausedUntil, readsSources } from '../../../src/rules/refresh.js'
 import { instantOf } from '../../support/time/instants.js'
 import { REFRESH_RULES as rules } from '../../support/warehouse/run-dependencies.js'
 
@@ -83,9 +76,9 @@ describe('a survey is due', () => {
   })
 
   test('again in the next run after a refusal, then after 2, 4, 8 … days, and then every 30', () => {
-    const restsFor = (refusals: number, days: number) =>
-      restsUntil(refusals, daysAgo(days), NOW, rules) !== null
-    expect(restsFor(1, 0)).toBe(false)
+    const isPaused = (refusals: number, days: number) =>
+      pausedUntil(refusals, daysAgo(days), NOW, rules) !== null
+    expect(isPaused(1, 0)).toBe(false)
     for (const [refusals, days] of [
       [2, 2],
       [3, 4],
@@ -94,34 +87,12 @@ describe('a survey is due', () => {
       [6, 30],
       [60, 30],
     ] as const) {
-      expect(restsFor(refusals, days - 0.3)).toBe(true)
-      expect(restsFor(refusals, days)).toBe(false)
+      expect(isPaused(refusals, days - 0.3)).toBe(true)
+      expect(isPaused(refusals, days)).toBe(false)
       // A nightly run may begin a little earlier than the previous one.
-      expect(restsFor(refusals, days - 0.2)).toBe(false)
+      expect(isPaused(refusals, days - 0.2)).toBe(false)
     }
-    expect(restsFor(9, -400)).toBe(false)
-  })
-
-  test.each([
-    ['fieldwork', 4],
-    ['pending', 2],
-    ['deviating_from_specs', 2],
-    ['data_processing', 2],
-    ['archived', 2],
-    ['complete', 1],
-    ['draft', 1],
-    ['user_demo', 1],
-  ])('with a weight that depends on its status: %s %d', (status, weight) => {
-    expect(refreshWeight(status, DEFAULT_WEIGHTS)).toBe(weight)
-  })
-
-  test('with the weights from the settings', () => {
-    const weights = { fieldwork: 9, active: 3, other: 2 }
-    expect(
-      ['fieldwork', 'pending', 'archived', 'complete', 'draft'].map((status) =>
-        refreshWeight(status, weights),
-      ),
-    ).toEqual([9, 3, 3, 2, 2])
+    expect(isPaused(9, -400)).toBe(false)
   })
 })
 
