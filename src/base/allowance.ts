@@ -1,6 +1,6 @@
 /**
- * Permission to send requests. The budget of a run gives one to each listing and each bundle. The HTTP client takes from
- * it before each send, retries included. So a budget limits the requests that are sent, not an estimate of them
+ * Permission to send requests. The budget of a run gives an allowance to each listing and each bundle. Before each send, retries included,
+ * the HTTP client takes one request from it. So a budget limits the requests that are sent, not an estimate of them
  * (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
  */
 export interface Allowance {

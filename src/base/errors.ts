@@ -175,7 +175,7 @@ export const EXITS = {
   },
 } as const satisfies Readonly<Record<ExitCode, ExitDeclaration>>
 
-/** The service or the network did not answer, and may do so later. */
+/** Errors after which waiting helps: the service or the network did not answer, and may answer later. */
 const WAITING_HELPS: ReadonlySet<string> = new Set<ErrorCode>([
   'no_answer',
   'server_trouble',

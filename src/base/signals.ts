@@ -1,6 +1,6 @@
 /**
  * Abort signals of several sources. With `AbortSignal.any`, a long-lived source keeps every joined signal reachable on Node 20, and a
- * run of a night makes a hundred thousand of them.
+ * nightly run joins signals a hundred thousand times.
  */
 import { setMaxListeners } from 'node:events'
 import { StoppedError } from './errors.js'

@@ -8,7 +8,7 @@ import type { Settings } from '../settings/settings.js'
 import type { EndOfCommand } from './end-line.js'
 import type { Flags, FlagsOf } from './flags.js'
 
-/** What it does, and the command line without the program's name. */
+/** What the example does, and its command line without the program's name. */
 type Example = readonly [does: string, line: string]
 
 /**

@@ -142,20 +142,20 @@ const otherColumns = (relation: CatalogEntry): string => {
   const others = columns.filter(
     ({ name, nullable }) => nullable || !(IDENTIFIERS.includes(name) && key.includes(name)),
   )
-  const places = CATALOG.flatMap((place) => {
-    const there = others.filter((column) => place !== relation && firstWith(column) === place)
-    return there.length === 0 ? [] : [`as in ${linkTo(place)}: ${ranges(there, place)}`]
+  const references = CATALOG.flatMap((described) => {
+    const there = others.filter((column) => described !== relation && firstWith(column) === described)
+    return there.length === 0 ? [] : [`as in ${linkTo(described)}: ${ranges(there, described)}`]
   })
-  return places.length === 0 ? '' : `${places.join('; ').replace('as', 'As')}.\n`
+  return references.length === 0 ? '' : `${references.join('; ').replace('as', 'As')}.\n`
 }
 
-/** The names. Four or more that also follow each other in `place` become the first and the last. */
-const ranges = (columns: readonly Column[], place: CatalogEntry): string => {
-  const at = (name: string) => place.columns.findIndex((column) => column.name === name)
+/** The names. Four or more that also follow each other in `described` become the first and the last. */
+const ranges = (columns: readonly Column[], described: CatalogEntry): string => {
+  const indexOf = (name: string) => described.columns.findIndex((column) => column.name === name)
   const runs: string[][] = []
   for (const { name } of columns) {
     const run = runs.at(-1)
-    if (run !== undefined && at(run.at(-1) ?? '') + 1 === at(name)) run.push(name)
+    if (run !== undefined && indexOf(run.at(-1) ?? '') + 1 === indexOf(name)) run.push(name)
     else runs.push([name])
   }
   return runs

@@ -43,7 +43,7 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
   readonly onSource: (account: string, usage: () => RateUsage) => void
   /** The network, by default the real one; the simulation passes its own. */
   readonly createTransport?: CreateTransport | undefined
-  /** Only these surveys are read; by default those that are due. */
+  /** Only these surveys are read; by default the due ones. */
   readonly requested?: readonly RequestedSurvey[] | undefined
 }
 

@@ -36,7 +36,7 @@ export const runYargs = async (
     .fail((message, error) => {
       throw error?.name === 'YError' ? usageError(message, commandIn(words)?.name ?? '') : error
     })
-    // Our checks come before those of yargs, which fails at `--constructor`.
+    // Our checks come before the checks of yargs, which fails at `--constructor`.
     .middleware(({ _: [named, ...others] }) => refuseMistakes(words, named, others.map(String)), true)
   // Flags may stand in front of the command.
   for (const [name, { type }] of Object.entries(ALL_FLAGS))

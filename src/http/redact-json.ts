@@ -25,7 +25,9 @@ export const redactJson = (text: string, redact: (text: string) => string): stri
 /** The index where the next string opens, from `at` on; -1 without one. `at` is outside of strings. */
 const openOfAny = (text: string, at: number): number => text.indexOf('"', at)
 
-/** The same for the next string with a backslash. Before the first backslash every quote opens or closes a string. */
+/**
+ * The index where the next string with a backslash opens; -1 without one. Before the first backslash every quote opens or closes a string.
+ */
 const openOfEscaped = (text: string, at: number): number => {
   const backslash = text.indexOf('\\', at)
   return backslash === -1 ? -1 : text.lastIndexOf('"', backslash)

@@ -27,7 +27,8 @@ export const createLog = ({ runId, level, stream, pretty, redact }: LogOptions):
   const lines: TextStream = { write: (line) => stream.write(redact(line)) }
   const destination =
     pretty === null ? { write: (line: string) => lines.write(visible(line)) } : pretty(lines)
-  // A line for people contains colour sequences of ours, so hidden characters of the text are made visible before those are added.
+  // A line for people contains colour sequences of ours, so hidden characters of the text are made visible before these sequences are
+  // added.
   const shown = (text: string): string => (pretty === null ? redact(text) : visible(redact(text)))
   const logger = pino(
     {

@@ -64,7 +64,7 @@ const field = <Type extends ColumnType>(type: Type) => {
   return Object.assign(of, { orNull: (comment: string) => nullable(of(comment)) })
 }
 
-/** The same field, but a row may have null. */
+/** A field with the same type and comment that may be null. */
 export const nullable = <Type extends ColumnType>(of: Field<Type, false>): Field<Type, true> => ({
   ...of,
   nullable: true,

@@ -173,13 +173,16 @@ interface OutcomeOfSurvey {
   readonly at: Instant
 }
 
+/** How much of a list of sources was read. `some`: a source may be missing, or could not be typed. `failed`: the API did not answer. */
+export type ListExtent = 'all' | 'some' | 'failed'
+
 /** Sources and progress of one survey, read together. */
 export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly kind: 'refreshed'
   /** The part that could not be read; null if everything was read. With an unread part the task stays queued. */
   readonly unread: UnreadPart | null
-  /** `some`: a source could not be typed. `failed`: the list was not answered, and `sources` is empty. */
-  readonly sourcesRead: 'all' | 'some' | 'failed'
+  /** If it is `failed`, `sources` is empty. */
+  readonly sourcesRead: ListExtent
   readonly sources: readonly SampleSource[]
   /** When the sources were listed, if not at `at`. */
   readonly sourcesAt?: Instant

@@ -59,8 +59,8 @@ const forEditors = (schema: JsonSchema, path: string): EditorSchema | null => {
   if (items !== undefined)
     return { ...own, items: [items].flat().map((item) => forEditors(item, `${path}[]`))[0] }
   const inFile = Object.entries(properties).flatMap(([key, part]) => {
-    const place = path === '' ? key : `${path}.${key}`
-    const section = forEditors(part, place)
+    const keyPath = path === '' ? key : `${path}.${key}`
+    const section = forEditors(part, keyPath)
     return section === null ? [] : [[key, section] as const]
   })
   if (inFile.length === 0) return null

@@ -58,7 +58,10 @@ export interface Override {
   readonly isEmpty: boolean
 }
 
-/** The two settings that give the token of an account. If the environment or a flag gives one of them, both of the file are replaced. */
+/**
+ * The two settings that give the token of an account. If the environment or a flag gives one of the two, it replaces both settings of the
+ * file.
+ */
 export const TOKEN_KEYS: readonly string[] = ['token', 'token_file']
 
 /**

@@ -3,15 +3,15 @@ import { UpstreamError } from '../base/errors.js'
 import type { Progress, SampleSource } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import { newestById, type Page } from '../model/survey-source.js'
-import type { CellRow, StoredBundle } from '../model/warehouse.js'
+import type { CellRow, ListExtent, StoredBundle } from '../model/warehouse.js'
 import { endlessList, pagesMaxOf, ShownRows } from './list-checks.js'
 import { unlistedIn } from './unlisted-sources.js'
 
 export interface SourceList {
   /** Server time of the last page; 0 if the API did not answer. */
   readonly readAt: Instant
-  /** `some`: a row could not be typed, or fewer sources were shown than announced. `failed`: the API did not answer, so the stored sources are used. */
-  readonly read: 'all' | 'some' | 'failed'
+  /** `some`: a row could not be typed, or fewer sources were shown than announced. `failed`: the stored sources are used. */
+  readonly read: ListExtent
   /** Ids of all sources with a typed or stored row. */
   readonly ids: readonly number[]
   readonly rows: readonly SampleSource[]

@@ -135,7 +135,7 @@ const LENGTH = 300
 /** The moves at the beginning: some sources are still to come. */
 export const firstMoves = (organization: Organization, at: Micros, { chance, pick }: Random): Moves =>
   new Map(
-    organization.surveyPlaces(at).flatMap((index) => {
+    organization.surveyIndexes(at).flatMap((index) => {
       const sources = organization.field(index)
       return sources.length > 1 && chance(0.25)
         ? [[pick(sources).id, { ...STILL, hidden: 'later' }] as const]

@@ -74,10 +74,13 @@ const organizationOf = ({ world }: Plan): { readonly seed: number; readonly orga
     const lateCorrections = { share: isLate ? 1 : 0, days: LATE_DAYS }
     const plan = { seed, account: 0, surveys, startAt: START, sourceChanges, touch, lateCorrections }
     const organization = new Organization(plan)
-    if (world.wanted !== null && !organization.surveyPlaces(START).some(isWanted(organization, world.wanted)))
+    if (
+      world.wanted !== null &&
+      !organization.surveyIndexes(START).some(isWanted(organization, world.wanted))
+    )
       continue
     const sources = organization
-      .surveyPlaces(Number(parseIsoTime(LATEST)))
+      .surveyIndexes(Number(parseIsoTime(LATEST)))
       .reduce((sum, place) => sum + organization.field(place).length, 0)
     if (sources <= world.sourcesMax) return { seed, organization }
   }
@@ -208,7 +211,7 @@ export const createWorld = async (plan: Plan, time: VirtualTime): Promise<World>
     move: (surveyId, random) => {
       const { at } = nowShown()
       const present = organization
-        .surveyPlaces(at)
+        .surveyIndexes(at)
         .filter(
           (place) =>
             !gone.has(organization.surveyId(place)) && !IDLE.has(organization.survey(at, place).status),

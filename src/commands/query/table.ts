@@ -16,7 +16,7 @@ type Cells = readonly string[]
 
 /** The rows that decide the widths. */
 const SIZED_ROWS = 1_000
-/** Rows that are laid out before we look for a signal. To measure symbols, such as those of `bar`, takes long. */
+/** Rows that are laid out before we look for a signal. To measure the width of symbols, such as the blocks of `bar`, takes long. */
 const ROWS_AT_ONCE = 100
 /** The most characters of a text that a line shows. */
 const CELL_CHARACTERS_MAX = 400

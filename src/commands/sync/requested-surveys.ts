@@ -33,11 +33,11 @@ const findOne = (
 ): KnownSurvey | string => {
   const names = accounts.map(({ name }) => name)
   if (account !== undefined && !names.includes(account)) {
-    const place =
+    const shardHint =
       shard === null
         ? ''
         : `; among ${shard.count} shards, its account belongs to --shard ${shardOf(account, shard.count)}/${shard.count}`
-    return `${quoted(`${account}/${surveyId}`)} is of no account of this run, which has ${names.join(', ') || 'none'}${place}`
+    return `${quoted(`${account}/${surveyId}`)} is of no account of this run, which has ${names.join(', ') || 'none'}${shardHint}`
   }
   const named = account === undefined ? String(surveyId) : `${account}/${surveyId}`
   const matches = known.filter(

@@ -58,7 +58,7 @@ export const gatherEvidence = (
   }
 }
 
-/** A list that still changes after so many readings is not stable. */
+/** A list that still changes after this many readings is not stable. */
 const HEAD_READINGS_MAX = 3
 
 /** The beginning and the end of the survey list. */

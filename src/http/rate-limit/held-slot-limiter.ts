@@ -115,7 +115,7 @@ export class HeldSlotLimiter {
     return Math.ceil(clock.nowMs() + Math.min(...this.#held.values()) - clock.monotonicMs())
   }
 
-  /** Slots that requests hold, including those of earlier runs. */
+  /** Slots that requests hold, requests of earlier runs included. */
   slotsInUse(): number {
     return this.#slotsInUse
   }

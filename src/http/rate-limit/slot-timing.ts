@@ -15,7 +15,7 @@ const HOLD_MARGIN_MS = 50
 export const holdAfterAnswerMs = ({ perMs }: SlotTiming): number => perMs + HOLD_MARGIN_MS
 
 /**
- * Milliseconds from a timeout or a reset. Whether and when the server counted the request is unknown: we assume that it does so
+ * Milliseconds from a timeout or a reset. Whether and when the server counted the request is unknown: we assume that the server counts it
  * within one more request timeout.
  */
 export const holdAfterLossMs = (timing: SlotTiming): number =>

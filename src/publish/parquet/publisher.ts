@@ -1,6 +1,6 @@
 /**
  * Publishes the committed state as Parquet files. Each row is in one file, and a file whose rows changed is written anew. Each version is a
- * directory, in which unchanged files are links to those of the previous version. The swap of one symbolic link shows the version to
+ * directory, in which unchanged files are links to the files of the previous version. The swap of one symbolic link shows the version to
  * readers (docs/decisions/publish.md#0043-parquet-is-published-in-whole-versions-of-plain-files).
  */
 import { copyFile, link, mkdir, readdir } from 'node:fs/promises'

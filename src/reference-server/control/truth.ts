@@ -70,7 +70,7 @@ export function* truthText(
   for (const [accountIndex, organization] of organizations.entries()) {
     const { name, id } = organization.identity
     yield `${accountIndex === 0 ? '' : ','}{"name":${JSON.stringify(name)},"id":${id},"surveys":[`
-    for (const [order, index] of organization.surveyPlaces(at).entries()) {
+    for (const [order, index] of organization.surveyIndexes(at).entries()) {
       const survey = light ? organization.survey(at, index) : truthOf(organization, at, index)
       yield `${order === 0 ? '' : ','}${JSON.stringify(survey)}`
     }
@@ -109,7 +109,7 @@ export const changesBetween = (
   organizations
     .flatMap((organization) =>
       organization
-        .surveyPlaces(to)
+        .surveyIndexes(to)
         .reverse()
         .flatMap((index) => changesOfSurvey(organization, index, from))
         .filter(({ at }) => at > from && at <= to),

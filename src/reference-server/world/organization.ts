@@ -60,20 +60,20 @@ export class Organization {
       const rows = Array.from({ length }, (_, row) => this.survey(at, existing - 1 - first - row))
       return { rows, total: existing }
     }
-    const places = this.surveyPlaces(at, filter)
-    const rows = places.slice(first, first + count).map((index) => this.survey(at, index))
-    return { rows, total: places.length }
+    const indexes = this.surveyIndexes(at, filter)
+    const rows = indexes.slice(first, first + count).map((index) => this.survey(at, index))
+    return { rows, total: indexes.length }
   }
 
   /** The surveys that exist at `at`, in the order of the list. */
-  surveyPlaces(at: Micros, { statuses = [], updatedSince = 0 }: SurveyFilter = {}): number[] {
+  surveyIndexes(at: Micros, { statuses = [], updatedSince = 0 }: SurveyFilter = {}): number[] {
     const wanted = SURVEY_STATUSES.map((status) => statuses.length === 0 || statuses.includes(status))
-    const places: number[] = []
+    const indexes: number[] = []
     this.#changes.walk(at, (index, changedAt, status) => {
       if (!wanted[status] || this.#forgotten.has(index)) return
-      if (changedAt >= updatedSince || this.#isTouched(at, index, updatedSince)) places.push(index)
+      if (changedAt >= updatedSince || this.#isTouched(at, index, updatedSince)) indexes.push(index)
     })
-    return places
+    return indexes
   }
 
   /** The index of the survey with this id; null if the account has no such survey at `at`. */

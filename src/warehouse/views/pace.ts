@@ -63,8 +63,8 @@ export const OBSERVED_DAYS_STEP = `observed_days AS MATERIALIZED (
 
 /**
  * Steps that end with `day_statuses`: a row per record and known day, with `as_of` (the last known day of the record), and of the survey on
- * that day `opened` (it was in fieldwork) and `stops` (how often its status had been another one). `counts` is SQL for what the rows
- * of days also have. The step `last_gains` has `last_gain_at`.
+ * that day `opened` (it was in fieldwork) and `stops` (how often its status had been another one). `counts` is SQL for further columns of
+ * these rows. The step `last_gains` has `last_gain_at`.
  */
 export const dayStatusSteps = (observations: Observations, counts: string): string => {
   const { current, history, reconstructed } = observations

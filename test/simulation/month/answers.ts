@@ -34,7 +34,7 @@ export const answersAt = (
       facts: factsOf(organization.survey(at, place), sources, progress),
     }
   }
-  return { at, surveys: new Map(organization.surveyPlaces(at).map((place) => [place, answersOf(place)])) }
+  return { at, surveys: new Map(organization.surveyIndexes(at).map((place) => [place, answersOf(place)])) }
 }
 
 /** The number of requests of one night, for other readers. */

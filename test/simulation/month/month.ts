@@ -68,7 +68,7 @@ export const simulate = async (
     const now = answersAt(organization, at, before)
     const { repeated, again } = arrivals
     nights.push({
-      active: organization.surveyPlaces(at).filter((place) => organization.isActive(at, place)).length,
+      active: organization.surveyIndexes(at).filter((place) => organization.isActive(at, place)).length,
       bounds: boundsOf(organization, now, before),
       inOrder: report.requests - repeated.progressBySource - again.progress - again.sources,
       behind: await compare(

@@ -39,13 +39,13 @@ export class MonthOrganization extends Organization {
   constructor(seed: number, startAt: Micros, world: keyof typeof WORLDS) {
     const choices = WORLDS[world]
     super({ seed, account: 0, surveys: SURVEYS_OF_THE_WORLD, startAt: startAt - BEGUN_BEFORE, ...choices })
-    const oldest = super.surveyPlaces(startAt).filter(this.#hasFourSources)[SURVEYS - 1]
+    const oldest = super.surveyIndexes(startAt).filter(this.#hasFourSources)[SURVEYS - 1]
     if (oldest === undefined) throw new Error('the world has too few surveys')
     this.#oldest = oldest
   }
 
-  override surveyPlaces(at: Micros): number[] {
-    return super.surveyPlaces(at).filter((place) => place >= this.#oldest && this.#hasFourSources(place))
+  override surveyIndexes(at: Micros): number[] {
+    return super.surveyIndexes(at).filter((place) => place >= this.#oldest && this.#hasFourSources(place))
   }
 
   override findSurvey(at: Micros, id: number): number | null {
@@ -60,7 +60,7 @@ export class MonthOrganization extends Organization {
     count: number,
   ): Slice<SurveyResource> {
     if (statuses.length > 0) throw new Error('the month does not support a filter by status')
-    const places = this.surveyPlaces(at).filter((place) => this.updatedAt(at, place) >= updatedSince)
+    const places = this.surveyIndexes(at).filter((place) => this.updatedAt(at, place) >= updatedSince)
     return {
       total: places.length,
       rows: places.slice(first, first + count).map((place) => this.survey(at, place)),

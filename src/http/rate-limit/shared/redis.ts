@@ -161,7 +161,7 @@ type Operation =
   | readonly ['pause', durationMs: number]
 
 /**
- * All of an account is one sorted set without an expiration, so Redis can lose it only as a whole. It has a member for each request, whose
+ * The state of an account is one sorted set without an expiration, so Redis can lose it only as a whole. It has a member for each request, whose
  * score is the time until which the request holds its slot. Below zero are `pause`, minus the time until which all processes pause; the
  * cap, as `cap`; and `run:` with the start of Redis in which it was written.
  * - **A taken slot** is held until its request can no longer count, whatever becomes of it. A SIGKILL leaves the slot so.

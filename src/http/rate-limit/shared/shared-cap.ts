@@ -238,7 +238,7 @@ interface CheckSharedCap {
   readonly shared: SharedRate
 }
 
-/** For people: what the Redis of a shared cap does with its record. Throws `shared_cap_unreachable` or `shared_cap_evicts`. */
+/** Says, for people, whether the Redis of a shared cap may evict its record. Throws `shared_cap_unreachable` or `shared_cap_evicts`. */
 export const checkSharedCap = async ({ account, owner, shared }: CheckSharedCap): Promise<string> => {
   const redis = redisOf(owner, shared)
   try {

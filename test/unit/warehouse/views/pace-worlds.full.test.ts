@@ -28,7 +28,7 @@ interface Night {
 const nightsOf = (seed: number): readonly Night[] => {
   const world = new Organization({ seed, account: 0, surveys: 1_500, startAt: START })
   const at = (night: number) => START + night * DAY + DAY / 12
-  return world.surveyPlaces(at(HORIZON)).flatMap((survey) => {
+  return world.surveyIndexes(at(HORIZON)).flatMap((survey) => {
     const changes = world.changesOf(survey)
     const statuses = Array.from(
       { length: HORIZON },
