@@ -134,7 +134,7 @@ const openFile = async (
  */
 const fileHere = (signal: AbortSignal): Promise<FileHere> => {
   const looked = lstat(SETTINGS_FILE_HERE).then(
-    () => ({ ...NO_FILE_HERE, found: `./${SETTINGS_FILE_HERE}` }),
+    (): FileHere => ({ ...NO_FILE_HERE, path: `./${SETTINGS_FILE_HERE}` }),
     (error: unknown) =>
       hasCode(error, 'ENOENT')
         ? NO_FILE_HERE
