@@ -109,7 +109,7 @@ test.skipIf(lacks('versitygw', VERSITYGW !== null))(
 const addBallast = async (file: string): Promise<void> => {
   const database = await DuckDBInstance.create(file)
   const connection = await database.connect()
-  await connection.run('CREATE TABLE ballast AS SELECT gen_random_uuid() AS id FROM range(2_000_000)')
+  await connection.run('CREATE TABLE ballast AS SELECT random() AS value FROM range(4_000_000)')
   connection.closeSync()
   database.closeSync()
 }
@@ -121,7 +121,14 @@ const documentIn = async (bucket: string, key: string) =>
 const orphansIn = async (bucket: string): Promise<readonly string[]> => {
   const { manifest, earlier } = pointerSchema.parse(await documentIn(bucket, 'current.json'))
   const named = new Set([
-    ...['current.json', 'lease.json', 'layout.json', 'conditional-writes.json', 'fieldwork.duckdb'],
+    ...[
+      'current.json',
+      'lease.json',
+      'last-run.json',
+      'layout.json',
+      'conditional-writes.json',
+      'fieldwork.duckdb',
+    ],
   ])
   for (const key of [manifest ?? '', ...earlier]) {
     const { tables, database } = manifestSchema.parse(await documentIn(bucket, key))
