@@ -118,19 +118,23 @@ test('a rule saves what plan says, against the same night without it', async (co
   const { trial } = nights
   const run = (...args: readonly string[]) => trial.runWarm(args, NO_ACCOUNT)
   const rules = await nights.settings(RULES)
-  expect((await run('plan', ...rules)).stdout).toContain('excluded: 3 surveys, which would take 6 requests')
+  expect((await run('plan', ...rules)).stdout).toContain('excluded: 3 surveys, which would take 10 requests')
   const plan = JSON.parse((await run('plan', '--json', ...rules)).stdout).accounts[0]
   expect(plan.excluded).toEqual({
     surveys: 3,
-    requests: { sample_sources: 1, survey_progress: 3, sample_source_progress: 2 },
+    requests: { sample_sources: 3, survey_progress: 3, sample_source_progress: 4 },
   })
-  const ended = await at(trial, 0.5, rules)
-  const without = await at(twin.trial, 0.5, await twin.settings({}))
-  expect(without.run.requests - ended.run.requests).toBe(6)
+  // Plan counts the sources of active surveys, so their progress has changed, and those of no inactive one.
+  for (const { trial } of [nights, twin])
+    for (const scripted of trial.api.surveys)
+      if (scripted.survey.status === 'fieldwork') scripted.progress = scriptedProgress(1)
+  const ended = await at(trial, 1, rules)
+  const without = await at(twin.trial, 1, await twin.settings({}))
+  expect(without.run.requests - ended.run.requests).toBe(10)
   expect(
     await trial.rows(`SELECT sum(saved)::INTEGER AS saved FROM _sync.requests
       WHERE reason = 'excluded' AND run_id = '${ended.run.run_id}'`),
-  ).toEqual([{ saved: 6 }])
+  ).toEqual([{ saved: 10 }])
   expect(await run('status', '--check', '--max-age', '30d', ...rules)).toMatchObject({ code: 0 })
   expect((await run('status', ...rules)).stdout).toMatch(/freshness\n.*excluded\n.* 3\n/)
 })
