@@ -4,6 +4,7 @@
  *
  * - nights: three nights, a day apart, without a cap. After each night, the tables are compared with the truth.
  * - fan-out: a first load without a cap.
+ * - granted: a first load at 50 requests a second, a cap that a service may grant.
  * - list: the list of surveys alone, without a cap.
  * - cap: a first load at 60 requests in a shortened window.
  * - kill: a first load that is killed, and runs again.
@@ -33,7 +34,7 @@ const ALL_TOOLS = TOOLS.map(({ name }) => name)
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', default: ALL_TOOLS.join(',') },
-    modes: { type: 'string', default: 'nights,fan-out,list,cap,kill' },
+    modes: { type: 'string', default: 'nights,fan-out,granted,list,cap,kill' },
     /** Surveys of each mode. `--surveys` sets all of them. */
     surveys: { type: 'string' },
     /** Runs of each mode but `nights`. The lowest figures count, because other work on the machine can only raise them. */
@@ -51,6 +52,7 @@ const MODES = {
   // In these nights surveys are created, renamed and change their status; sources are added and removed.
   nights: { surveys: 200, seed: 1, cap: null, nights: NIGHTS },
   'fan-out': { surveys: 500, seed: 42, cap: null, nights: 1 },
+  granted: { surveys: 500, seed: 42, cap: '50/1s', nights: 1 },
   list: { surveys: 25_000, seed: 42, cap: null, nights: 1, isList: true },
   cap: { surveys: 50, seed: 42, cap: CAP, nights: 1 },
   kill: { surveys: 100, seed: 42, cap: null, nights: 1, killedAfter: 250 },

@@ -8,6 +8,7 @@ const page = new URL('../../../docs/reference/peers.md', import.meta.url)
 const MODE_COLUMNS = {
   nights: ['Requests', 'Wall, s', 'CPU, s', 'Peak memory, MiB', 'Rows that differ'],
   'fan-out': ['Requests', 'Wall, s', 'CPU, s', 'Peak memory, MiB', 'Rows that differ'],
+  granted: ['Requests', 'Wall, s', 'CPU, s', 'Peak memory, MiB', 'Refused (429)', 'Rows that differ'],
   list: ['Requests', 'Wall, s', 'CPU, s', 'Peak memory, MiB', 'Surveys that differ'],
   cap: ['Requests', 'Wall, s', 'CPU, s', 'Refused (429)', 'Rows that differ'],
   kill: ['Requests of the killed run', 'Requests of the next run', 'Rows that differ'],

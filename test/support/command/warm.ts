@@ -21,8 +21,7 @@ const load = (): ChildProcess => {
   const child = fork(new URL('warm.mjs', import.meta.url).pathname, [], {
     // One thread for files and queries, and none of V8: it uses a twentieth less CPU.
     env: { PATH: process.env.PATH, UV_THREADPOOL_SIZE: '1' },
-    // As in `src/start.ts`, whose process this one stands for.
-    execArgv: ['--disable-warning=ExperimentalWarning'],
+    execArgv: ['--single-threaded', '--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   child.stdout?.setEncoding('utf8')
