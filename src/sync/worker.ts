@@ -78,9 +78,8 @@ class Worker {
   async #readAll(): Promise<void> {
     const { budget, signal } = this.#run
     let stored: ReadonlyMap<number, StoredBundle> = new Map()
+    let storedUpTo = 0
     for (const [index, task] of this.#tasks.entries()) {
-      if (index % STORED_AT_ONCE === 0)
-        stored = await this.#stored(this.#tasks.slice(index, index + STORED_AT_ONCE))
       if (signal.aborted) return
       const isLarge = task.reserve > budget.wholeMax
       const allowance = isLarge ? null : await budget.admitBundleSoon(task.reserve, signal)
@@ -88,6 +87,11 @@ class Worker {
         if (isLarge || task.isBegun) this.#large.push(task)
         else this.#left.push(task)
         continue
+      }
+      // Nothing is read of the surveys that a used budget leaves over.
+      if (index >= storedUpTo) {
+        storedUpTo = index + STORED_AT_ONCE
+        stored = await this.#stored(this.#tasks.slice(index, storedUpTo))
       }
       this.#start({ task, stored: storedOf(task, stored), allowance, parts: null })
       while (this.#reading.size >= READ_AT_ONCE) await Promise.race(this.#reading)

@@ -15,7 +15,11 @@ import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../support/warehouse/warehouse.js'
 
 /** A run with 200 queued surveys, and the numbers of surveys that it commits together. Its clock stands still. */
-const queuedRun = async (readable: (id: number) => boolean, signal = new AbortController().signal) => {
+const queuedRun = async (
+  readable: (id: number) => boolean,
+  signal = new AbortController().signal,
+  requestsMax: number | null = null,
+) => {
   const warehouse = await testWarehouse()
   const ids = Array.from({ length: 200 }, (_, index) => index + 1)
   await list(
@@ -25,23 +29,28 @@ const queuedRun = async (readable: (id: number) => boolean, signal = new AbortCo
     'full',
   )
   const groups: number[] = []
+  const stored: number[] = []
   const account: AccountWarehouse = {
     ...warehouse.account,
     commitBundles: (outcomes, runId) => {
       groups.push(outcomes.length)
       return warehouse.account.commitBundles(outcomes, runId)
     },
+    storedBundles: (surveyIds) => {
+      stored.push(...surveyIds)
+      return warehouse.account.storedBundles(surveyIds)
+    },
   }
   const api = memorySource(withOneSource(ids.filter(readable)))
   const dependencies = runDependencies({ ...warehouse, account }, api)
-  const budget = new RunBudget(dependencies.rules.budget, testClock())
+  const budget = new RunBudget({ ...dependencies.rules.budget, requests_max: requestsMax }, testClock())
   const run = {
     ...dependencies,
     signal,
     budget,
     state: { ...createRunState(), serverTime: minute(10) },
   }
-  return { warehouse, ids, api, run, groups }
+  return { warehouse, ids, api, run, groups, stored }
 }
 
 test('tries every task once, in order of urgency, while other tasks fail or are under way', async () => {
@@ -67,6 +76,13 @@ test('surveys that arrive during a commit are committed together', async () => {
   await refresh(run, await queueDue(run))
   expect(sum(groups)).toBe(200)
   expect(groups.length).toBeLessThanOrEqual(40)
+})
+
+test('of surveys that a used budget leaves over, no stored rows are read', async () => {
+  const { run, stored } = await queuedRun(() => true, undefined, 12)
+  await expect(refresh(run, await queueDue(run))).rejects.toThrow('--max-requests 12')
+  expect(run.state.counts.surveysRefreshed).toBeGreaterThan(0)
+  expect(stored.length).toBeLessThanOrEqual(32)
 })
 
 test('after a signal, what was read is committed', async () => {
