@@ -27,7 +27,7 @@ const TITLE = columnOf(surveys, 'title', {
 const DAY_FIELDS = columnsOf({
   day: date('The day, UTC'),
   gained: bigint.orNull(
-    'Complete interviews gained since the known day before; negative if some failed a quality check; null on the first known day',
+    'Complete interviews gained since the known day before; on the first known day those since it was created if the survey or account had been read before that, else null; negative if some failed a quality check',
   ),
 })
 
@@ -43,10 +43,43 @@ const OBSERVED = [
   }),
 ]
 
-/** `steps` end with `periods`. `joins` gives the further `columns` to `d`, the rows of days. */
+/**
+ * The step `new_surveys`: those that were created after the account was first read. What they have gained is known from their beginning,
+ * when they had no interviews.
+ */
+const NEW_SURVEYS_STEP = `first_listings AS (
+  SELECT account, min(valid_from) AS listed_at
+  FROM main.surveys_history
+  GROUP BY account
+),
+new_surveys AS (
+  SELECT s.account, s.id AS survey_id
+  FROM main.surveys s
+  JOIN first_listings f ON f.account = s.account AND s.created_at > f.listed_at
+)`
+
+/** Steps that end with `new_sources`: those of new surveys, and those created after the progress of their survey was first read. */
+const NEW_SOURCES_STEPS = `${NEW_SURVEYS_STEP},
+first_readings AS (
+  SELECT account, survey_id, min(observed_at) AS observed_at
+  FROM main.survey_progress_history
+  GROUP BY ALL
+),
+new_sources AS (
+  SELECT a.account, a.survey_id, a.id AS sample_source_id
+  FROM main.sample_sources a
+  LEFT JOIN new_surveys n ON n.account = a.account AND n.survey_id = a.survey_id
+  LEFT JOIN first_readings f ON f.account = a.account AND f.survey_id = a.survey_id
+  WHERE n.survey_id IS NOT NULL OR a.created_at > f.observed_at
+)`
+
+/**
+ * `steps` have `periods`, and in `starts` the records that gain from 0. `joins` gives the further `columns` to `d`, the rows of days.
+ */
 const daysOf = (
   steps: string,
   periods: string,
+  starts: string,
   key: readonly Column[],
   columns: string,
   joins: string,
@@ -56,8 +89,9 @@ const daysOf = (
 gains AS (
   SELECT
     *,
-    ${gainOf('interviews_count', `lag(interviews_count) OVER (PARTITION BY ${keys} ORDER BY observed_at ASC)`)} AS gained_first
+    ${gainOf('interviews_count', `lag(interviews_count, 1, CASE WHEN is_new THEN 0 END) OVER (PARTITION BY ${keys} ORDER BY observed_at ASC)`)} AS gained_first
   FROM known_periods
+  LEFT JOIN (SELECT *, true AS is_new FROM ${starts}) USING (${keys})
   WHERE last_day >= first_day
 ),
 numbered_days AS (
@@ -90,7 +124,14 @@ export const progressDaily: ViewDeclaration = {
   key: ['account', 'survey_id', 'day'],
   references: ofSurvey,
   columns: [...ofWholeSurvey, TITLE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
-  sql: daysOf('', 'main.survey_progress_periods', ofWholeSurvey, 's.title', ''),
+  sql: daysOf(
+    `${NEW_SURVEYS_STEP},\n`,
+    'main.survey_progress_periods',
+    'new_surveys',
+    ofWholeSurvey,
+    's.title',
+    '',
+  ),
 }
 
 const ofOneSource = [...ofWholeSurvey, columnOf(sampleSourceProgressHistory, 'sample_source_id')]
@@ -109,8 +150,9 @@ export const sourceProgressDaily: ViewDeclaration = {
   references: ofSource('sample_source_id'),
   columns: [...ofOneSource, TITLE, ...SOURCE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
   sql: daysOf(
-    `${periodSteps(inferredSourceObservations, 'main.sample_source_progress_history')},\n`,
+    `${NEW_SOURCES_STEPS},\n${periodSteps(inferredSourceObservations, 'main.sample_source_progress_history')},\n`,
     'periods',
+    'new_sources',
     ofOneSource,
     `s.title,\n  ${listed(SOURCE, 'a')}`,
     `

@@ -1,0 +1,66 @@
+/** What each day shows, and what was gained on it. */
+import { expect, test } from 'vitest'
+import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
+import { hourOf as at } from '../../../support/time/instants.js'
+import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
+
+/** Reads a survey with its sources, each of which has that many complete interviews. */
+const read = (
+  account: AccountWarehouse,
+  surveyId: number,
+  day: number,
+  sources: Readonly<Record<number, { readonly complete: number; readonly createdOn: number }>>,
+) => {
+  const entries = Object.entries(sources)
+  const sourceProgress = entries.map(([id, { complete }]) => ({
+    sampleSourceId: Number(id),
+    progress: progress(complete),
+    at: at(day, 3),
+  }))
+  const rows = entries.map(([id, { createdOn }]) => source(Number(id), { created_at: at(createdOn, 12) }))
+  const all = entries.reduce((total, [, { complete }]) => total + complete, 0)
+  return account.commitBundles([bundle(surveyId, at(day, 3), rows, progress(all), { sourceProgress })], RUN)
+}
+
+const GAINS = `SELECT survey_id, strftime("day", '%d') AS "day", gained,
+  (SELECT sum(gained)::INT FROM source_progress_daily s WHERE s.survey_id = d.survey_id AND s."day" = d."day") AS of_sources
+  FROM progress_daily d ORDER BY ALL`
+
+test('what began after the first reading has gained from 0, so that gains of sources add up to those of the survey', async () => {
+  const { account, cells } = await emptyWarehouse()
+  await list(account, [survey(1, { created_at: at(1, 1) })], at(2), 'full')
+  await read(account, 1, 2, { 10: { complete: 7, createdOn: 1 } })
+  // A survey and a source that are new on the third day.
+  await list(account, [survey(2, { created_at: at(3, 12) })], at(4))
+  await read(account, 1, 4, { 10: { complete: 9, createdOn: 1 }, 11: { complete: 4, createdOn: 3 } })
+  await read(account, 2, 4, { 20: { complete: 3, createdOn: 3 }, 21: { complete: 0, createdOn: 3 } })
+  await read(account, 2, 5, { 20: { complete: 5, createdOn: 3 }, 21: { complete: 1, createdOn: 3 } })
+  expect(await cells(GAINS)).toEqual([
+    // Nobody knows when the first seven were.
+    [1, '02', null, null],
+    [1, '03', 0, 0],
+    [1, '04', 6, 6],
+    [2, '04', 3, 3],
+    [2, '05', 3, 3],
+  ])
+})
+
+test('the gain of a source that was there before its first reading is not known', async () => {
+  const { account, cells } = await emptyWarehouse()
+  await list(account, [survey(1)], at(1), 'full')
+  await read(account, 1, 1, { 10: { complete: 1, createdOn: 0 } })
+  await read(account, 1, 3, { 10: { complete: 2, createdOn: 0 }, 11: { complete: 5, createdOn: -9 } })
+  expect(
+    await cells(
+      `SELECT sample_source_id, strftime("day", '%d'), gained FROM source_progress_daily ORDER BY ALL`,
+    ),
+  ).toEqual([
+    [10, '01', null],
+    [10, '02', 0],
+    [10, '03', 1],
+    [11, '03', null],
+  ])
+})
