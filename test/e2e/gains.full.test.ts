@@ -29,7 +29,7 @@ test.for([42, 1, 7])('in world %i, on each day, and in all', async (seed, contex
         FROM source_progress_daily GROUP BY ALL),
       removed AS (
         SELECT p.account, p.survey_id, CAST(timezone('UTC', a._missing_since) AS DATE) AS "day", sum(p.interviews_count) AS lost
-        FROM sample_source_progress p JOIN sample_sources a ON a.account = p.account AND a.id = p.sample_source_id
+        FROM sample_source_progress p JOIN sample_sources a ON a.account = p.account AND a.survey_id = p.survey_id AND a.id = p.sample_source_id
         WHERE a._missing_since IS NOT NULL GROUP BY ALL)
       SELECT d.survey_id, d."day", d.gained, s.gained AS of_sources
       FROM progress_daily d JOIN of_sources s USING (account, survey_id, "day") LEFT JOIN removed r USING (account, survey_id, "day")

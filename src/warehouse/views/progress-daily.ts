@@ -12,7 +12,7 @@ import {
   surveyProgressHistory,
   surveys,
 } from '../../model/tables.js'
-import { dayStart } from '../history/compaction.js'
+import { dayStart, utcDay } from '../history/compaction.js'
 import { gainOf } from './pace.js'
 import { inferredSourceObservations, knownDaySteps, periodSteps } from './progress-periods.js'
 import { columnOf, listed, type ViewDeclaration } from './view-declaration.js'
@@ -58,11 +58,19 @@ new_surveys AS (
   JOIN first_listings f ON f.account = s.account AND s.created_at > f.listed_at
 )`
 
-/** Steps that end with `new_sources`: those of new surveys, and those created after the progress of their survey was first read. */
+/**
+ * Steps that end with `new_sources`: those of new surveys, and those created after the first known day of their survey was read. Of that
+ * day, compaction leaves the last observation.
+ */
 const NEW_SOURCES_STEPS = `${NEW_SURVEYS_STEP},
-first_readings AS (
-  SELECT account, survey_id, min(observed_at) AS observed_at
+first_days AS (
+  SELECT *
   FROM main.survey_progress_history
+  QUALIFY ${utcDay('observed_at')} = min(${utcDay('observed_at')}) OVER (PARTITION BY account, survey_id)
+),
+first_readings AS (
+  SELECT account, survey_id, max(observed_at) AS observed_at
+  FROM first_days
   GROUP BY ALL
 ),
 new_sources AS (

@@ -13,16 +13,20 @@ const read = (
   surveyId: number,
   day: number,
   sources: Readonly<Record<number, { readonly complete: number; readonly createdOn: number }>>,
+  hour = 3,
 ) => {
   const entries = Object.entries(sources)
   const sourceProgress = entries.map(([id, { complete }]) => ({
     sampleSourceId: Number(id),
     progress: progress(complete),
-    at: at(day, 3),
+    at: at(day, hour),
   }))
   const rows = entries.map(([id, { createdOn }]) => source(Number(id), { created_at: at(createdOn, 12) }))
   const all = entries.reduce((total, [, { complete }]) => total + complete, 0)
-  return account.commitBundles([bundle(surveyId, at(day, 3), rows, progress(all), { sourceProgress })], RUN)
+  return account.commitBundles(
+    [bundle(surveyId, at(day, hour), rows, progress(all), { sourceProgress })],
+    RUN,
+  )
 }
 
 const GAINS = `SELECT survey_id, strftime("day", '%d') AS "day", gained,
@@ -63,4 +67,19 @@ test('the gain of a source that was there before its first reading is not known'
     [10, '03', 1],
     [11, '03', null],
   ])
+})
+
+test('a source that was created between two readings of the first day has the same gains after compaction', async () => {
+  const { account, cells } = await emptyWarehouse()
+  await list(account, [survey(1)], at(2), 'full')
+  await read(account, 1, 2, { 10: { complete: 1, createdOn: 1 } })
+  await read(account, 1, 2, { 10: { complete: 2, createdOn: 1 }, 11: { complete: 5, createdOn: 2 } }, 14)
+  await read(account, 1, 3, { 10: { complete: 2, createdOn: 1 }, 11: { complete: 6, createdOn: 2 } })
+  const gains = [
+    [1, '02', null, null],
+    [1, '03', 1, 1],
+  ]
+  expect(await cells(GAINS)).toEqual(gains)
+  expect(await account.compactProgress(at(4, 0), { runId: RUN, at: at(5) })).toBeGreaterThan(0)
+  expect(await cells(GAINS)).toEqual(gains)
 })
