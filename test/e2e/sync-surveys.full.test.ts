@@ -43,7 +43,7 @@ test('a pod reads a survey of a bucket under its lease, and publishes the next v
   })
 })
 
-test('what cannot be read at once is read by the next run, and a resting refused survey is read again', async (context) => {
+test('what cannot be read at once is read by the next run, and a refused survey is read again although it is not due', async (context) => {
   const trial = await openSynced(context, [scriptedSurvey(1, {}, 1), scriptedSurvey(2, {}, 1)])
   const refused = refusing(trial.api, 403, ({ path }) => path.startsWith('/surveys/1/'))
   for (const day of [1, 2]) expect(await night(trial, day, refused)).toMatchObject({ code: 3 })
