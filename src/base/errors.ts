@@ -52,8 +52,7 @@ export const EXITS = {
       settings_file_unwritable: '`init`: the settings file or the token file cannot be written',
       metrics_file_unwritable:
         '`check`: the directory of `metrics.file` cannot be written. A `sync` would work without its metrics',
-      deadlines_unreadable:
-        '`check`: lines of the file of due dates cannot be read. A `sync` would work without them',
+      plan_unreadable: '`check`: lines of the plan cannot be read. A `sync` would work without them',
       shared_cap_evicts:
         '`check`: the Redis of a shared cap may evict its record. A `sync` would work, and pause when that happens',
       no_warehouse: '`replay`, `sync --surveys`: this directory has no warehouse',

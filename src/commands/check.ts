@@ -19,7 +19,7 @@ import type { SharedRate } from '../base/network.js'
 import { throwIfAborted, unlessAborted } from '../base/signals.js'
 import { onOneLine } from '../model/data-problem-names.js'
 import type { MailTarget, Target } from '../model/monitoring.js'
-import type { DeadlineFile } from '../model/run.js'
+import type { PlanFile } from '../model/run.js'
 import { ifMissing } from '../publish/replace-file.js'
 import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
@@ -96,19 +96,19 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   const file = settings.metrics?.file ?? null
   if (file !== null) await add('metrics.file', checkMetricsFile(file, signal))
   checks.push(...addressChecks(settings))
-  const { deadlines } = settings
-  if (deadlines !== null) {
-    const problem = problemOfDeadlines(deadlines)
-    const rows = deadlines.rows ?? []
+  const { plan } = settings
+  if (plan !== null) {
+    const problem = problemOfPlan(plan)
+    const rows = plan.rows ?? []
     const named = rows.map((row) => ({
       account: row.account,
       survey: row.survey_id,
       project: row.project_id,
     }))
     if (problem === null) {
-      const detail = `${deadlines.path} has ${counted(rows.length, 'due date')}${await inVain(settings, named, signal)}`
-      checks.push({ what: 'deadlines', ok: true, detail })
-    } else fail('deadlines', problem)
+      const detail = `${plan.path} has ${counted(rows.length, 'line')}${await inVain(settings, named, signal)}`
+      checks.push({ what: 'plan', ok: true, detail })
+    } else fail('plan', problem)
   }
   for (const { name, exclude } of settings.accounts) {
     const { namedBy } = await import('../warehouse/unknown-names.js')
@@ -216,13 +216,13 @@ const checkMetricsFile = async (file: string, signal: AbortSignal): Promise<stri
   return `${file} can be written`
 }
 
-/** A file of due dates with wrong lines is a failed check, although a sync works with the other lines. */
-const problemOfDeadlines = ({ path, problems, rejectedLines }: DeadlineFile): ExpectedError | null => {
+/** A plan with wrong lines is a failed check, although a sync works with the other lines. */
+const problemOfPlan = ({ path, problems, rejectedLines }: PlanFile): ExpectedError | null => {
   const [first] = problems
   if (first === undefined) return null
   const rest = rejectedLines > 1 ? `; and ${humanCount(rejectedLines - 1)} more` : ''
   const message = `${path} cannot be read completely: ${onOneLine(first)}${rest}; runs work without these lines`
-  return new ExpectedError('deadlines_unreadable', message)
+  return new ExpectedError('plan_unreadable', message)
 }
 
 const requireWritable = async (file: string): Promise<void> => {

@@ -7,7 +7,7 @@ import { createRedactor } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { CreateTransport } from '../http/transport.js'
 import { onOneLine } from '../model/data-problem-names.js'
-import type { DeadlinesReport, RunReport, RunStatus, SyncReport } from '../model/run.js'
+import type { PlanReport, RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { summaryLines } from '../model/run-record.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
@@ -17,7 +17,7 @@ import { runAccount } from '../sync/run.js'
 import { sideBySide } from '../sync/side-by-side.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
-import { storeDeadlines } from '../warehouse/deadlines.js'
+import { storePlan } from '../warehouse/plan.js'
 import { readKnownSurveys } from '../warehouse/survey-status.js'
 import type { MonitoredRun, Summary } from './monitored-run.js'
 import { type RequestedSurvey, surveysByAccount } from './sync/requested-surveys.js'
@@ -51,7 +51,7 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
 export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, observer, onSource, createTransport, requested } = options
   const command = requested === undefined ? 'sync' : 'sync --surveys'
-  let deadlines: DeadlinesReport | null = null
+  let plan: PlanReport | null = null
   const report = await runAndPublish({ ...options, command }, async ({ database, storage }) => {
     const only = requested === undefined ? null : await findRequested(database, requested, settings)
     const reports = await sideBySide({
@@ -93,10 +93,10 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
       },
     })
     // After the listing, so that surveys of this run are known.
-    if (requested === undefined) deadlines = await replaceDeadlines(database, options)
+    if (requested === undefined) plan = await replacePlan(database, options)
     return reports
   })
-  return { ...report, deadlines }
+  return { ...report, plan }
 }
 
 const findRequested = async (
@@ -112,19 +112,19 @@ const findRequested = async (
   )
 }
 
-const replaceDeadlines = async (
+const replacePlan = async (
   database: Database,
   { settings, log }: SyncAccounts,
-): Promise<DeadlinesReport | null> => {
-  const { deadlines } = settings
-  // Without the setting, the due dates of earlier runs go.
-  const counts = await storeDeadlines(database, deadlines === null ? [] : deadlines.rows)
-  if (deadlines === null) return null
-  const { path: file, rows, rejectedLines, problems } = deadlines
+): Promise<PlanReport | null> => {
+  const { plan } = settings
+  // Without the setting, the plan of earlier runs goes.
+  const counts = await storePlan(database, plan === null ? [] : plan.rows)
+  if (plan === null) return null
+  const { path: file, rows, rejectedLines, problems } = plan
   const isKept = rows === null
-  if (isKept) log.warn({ file, problems }, 'no due date can be read; those of earlier runs are kept')
+  if (isKept) log.warn({ file, problems }, 'no line of the plan can be read; those of earlier runs are kept')
   else if (rejectedLines > 0)
-    log.warn({ file, problems }, `${counted(rejectedLines, 'line')} of the file of due dates cannot be read`)
+    log.warn({ file, problems }, `${counted(rejectedLines, 'line')} of the plan cannot be read`)
   return { file, ...counts, isKept, rejectedLines, problems }
 }
 
@@ -142,7 +142,7 @@ const recordingWithout = (settings: SettingsWithSecrets, warehouse: AccountWareh
 export const render = (report: SyncReport, { elapsedMs, colour = false }: Summary = {}): string =>
   [
     ...report.accounts.map((account) => accountSection(account, report.accounts.length > 1)),
-    ...(report.deadlines ? [deadlinesSection(report.deadlines)] : []),
+    ...(report.plan ? [planSection(report.plan)] : []),
     publishSection(report, elapsedMs, report.accounts.length > 1 ? ' in all' : ''),
     colour ? painted(lastLine(report), COLOURS[report.status]) : lastLine(report),
   ]
@@ -196,17 +196,19 @@ const EXPLANATIONS: Readonly<Record<string, (run: RunReport) => readonly string[
   driftEvents: driftLines,
 }
 
-/** The due dates, and why lines of their file were rejected. */
-const deadlinesSection = (report: DeadlinesReport): string => {
+/** The lines of the plan, and why others were rejected. */
+const planSection = (report: PlanReport): string => {
   const { file, stored, unknown, isKept, rejectedLines, problems } = report
-  const dates = counted(stored, 'due date')
+  const kept = counted(stored, 'line')
   const lines = problems.slice(0, PROBLEMS_SHOWN).map((problem) => `  ${onOneLine(problem)}`)
   const rest = Math.max(rejectedLines, problems.length) - lines.length
   return [
     isKept
-      ? `due dates: none can be read from ${file}; ${dates} of earlier runs stay`
-      : `due dates: ${dates} from ${file}`,
-    ...(unknown === 0 ? [] : [`  ${humanCount(unknown)} of a survey or project that the API does not show`]),
+      ? `plan: no line can be read from ${file}; ${kept} of earlier runs stay`
+      : `plan: ${kept} from ${file}`,
+    ...(unknown === 0
+      ? []
+      : [`  ${humanCount(unknown)} about a survey or project that the API does not show`]),
     ...(rejectedLines === 0 ? [] : [`  ${counted(rejectedLines, 'line')} rejected`]),
     ...lines,
     ...(rest > 0 ? [`  and ${humanCount(rest)} more`] : []),

@@ -4,7 +4,7 @@ import type { Instant } from './instant.js'
 import type { RequestUsage, TASK_REASONS } from './request-usage.js'
 import type { LISTING_KINDS, ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
 import type { Drift } from './survey-source.js'
-import type { Deadline } from './tables.js'
+import type { PlanLine } from './tables.js'
 
 /** The rules for finding changes (settings `discover`). */
 export interface DiscoverRules {
@@ -171,24 +171,24 @@ export interface PublishReport {
   readonly bytes: number
 }
 
-/** The file of due dates (setting `deadlines`), read before a run. */
-export interface DeadlineFile {
+/** The plan of surveys and projects (setting `plan`), read before a run. */
+export interface PlanFile {
   readonly path: string
   /** Null if no line can be read. */
-  readonly rows: readonly Deadline[] | null
+  readonly rows: readonly PlanLine[] | null
   readonly rejectedLines: number
   /** Why the first rejected lines were rejected, or why the file as a whole cannot be read. */
   readonly problems: readonly string[]
 }
 
-/** What a run did with the file of due dates. */
-export interface DeadlinesReport extends Pick<DeadlineFile, 'rejectedLines' | 'problems'> {
+/** What a run did with the plan. */
+export interface PlanReport extends Pick<PlanFile, 'rejectedLines' | 'problems'> {
   readonly file: string
-  /** The number of stored due dates: from the file, or from an earlier run if no line of the file can be read. */
+  /** The number of stored lines: from the file, or from an earlier run if no line of the file can be read. */
   readonly stored: number
-  /** The number of stored due dates whose survey or project the API does not show. */
+  /** The number of stored lines about a survey or project that the API does not show. */
   readonly unknown: number
-  /** Whether the stored due dates come from an earlier run. */
+  /** Whether the stored lines come from an earlier run. */
   readonly isKept: boolean
 }
 
@@ -200,8 +200,8 @@ export interface SyncReport {
   readonly published: readonly PublishReport[]
   /** Why nothing, or not everything, was published; null if everything was. */
   readonly publishError: string | null
-  /** The due dates of a sync; null without a file of due dates. */
-  readonly deadlines?: DeadlinesReport | null
+  /** The plan of a sync; null without the setting. */
+  readonly plan?: PlanReport | null
 }
 
 /** Observes a run, as the progress bar does. Every number is a total so far. */

@@ -19,9 +19,9 @@ import { LISTING_KINDS, RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
 import { DRIFT_KINDS, ENDPOINTS } from './survey-source.js'
 import {
   DATA_TABLES,
-  deadlines,
   freshness,
   HISTORY_TABLES,
+  plan,
   surveyProgressByDay,
   surveyProgressReconstructed,
   surveys,
@@ -247,7 +247,7 @@ export const digestItems = sync(
 )
 
 /** The version that the declarations describe. */
-export const SCHEMA_VERSION = 6
+export const SCHEMA_VERSION = 7
 
 export const schemaVersion = sync(
   'schema_version',
@@ -270,7 +270,7 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
   surveyProgressByDay,
   surveyProgressReconstructed,
   freshness,
-  deadlines,
+  plan,
   runs,
   requests,
   cursors,

@@ -221,19 +221,19 @@ export const freshness = main(
   },
 )
 
-const DEADLINE_FIELDS = {
+const PLAN_FIELDS = {
   survey_id: bigint.orNull('ID of the survey; null = every survey of the project without a line of its own'),
   project_id: varchar.orNull('The project, as in surveys.project_id; null = the line is about one survey'),
   due_on: date('Last day on which the survey may reach its target, UTC'),
   note: varchar.orNull('Note of the line'),
 }
-export type Deadline = { readonly account: string } & RowOf<typeof DEADLINE_FIELDS>
+export type PlanLine = { readonly account: string } & RowOf<typeof PLAN_FIELDS>
 
-export const deadlines = main(
-  'deadlines',
-  'Due dates of surveys and projects, from the file of the setting `deadlines`; one row per line. Each sync replaces all rows',
+export const plan = main(
+  'plan',
+  'What was planned for surveys and projects, from the file of the setting `plan`; one row per line. Each sync replaces all rows',
   ['survey_id', 'project_id'],
-  DEADLINE_FIELDS,
+  PLAN_FIELDS,
 )
 
 /** The four tables of API fields, each with its history table. */

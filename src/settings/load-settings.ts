@@ -9,7 +9,7 @@ import { quoted } from '../base/human.js'
 import { createRedactor, Secret, withoutWords } from '../base/secret.js'
 import { unlessAborted } from '../base/signals.js'
 import { readTextFile } from '../base/text-file.js'
-import type { DeadlineFile } from '../model/run.js'
+import type { PlanFile } from '../model/run.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
@@ -57,12 +57,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
 
   const choice = requireAccounts ? chooseAccounts(flags, overrides, oneAccount, file.accountNames) : NO_CHOICE
   const layers = layered(file, overrides, choice.accountIndex)
-  const {
-    allow_insecure_http: _allowInsecureHttp,
-    config: _config,
-    deadlines: _deadlines,
-    ...rest
-  } = layers.values
+  const { allow_insecure_http: _allowInsecureHttp, config: _config, plan: _plan, ...rest } = layers.values
   const { warehouse, ...values } = rest
   const { shard } = values
   const { problems } = layers
@@ -74,7 +69,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   // Commands that work on one account have no warehouse.
   const storage = oneAccount ? null : resolveStorage(layers, env)
   const { metrics, notify } = await resolveMonitoring({ layers, proxies, readFile })
-  const deadlines = requireAccounts && withReports ? await resolveDeadlines(layers, readFile) : null
+  const plan = requireAccounts && withReports ? await resolvePlan(layers, readFile) : null
   const shardPath = shard === null ? [] : [shardDirectory(shard)]
   const warehouseDirectory = resolve(warehouse.directory, ...shardPath)
   if (!oneAccount) refuseWarehouse(layers, warehouseDirectory)
@@ -95,7 +90,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     ...values,
     accounts,
     accountNames,
-    deadlines,
+    plan,
     warehouseDirectory,
     storage,
     metrics,
@@ -157,16 +152,16 @@ interface FileHere {
 }
 const NO_FILE_HERE: FileHere = { path: null, warnings: [] }
 
-/** The due dates of the accounts of this shard. */
-const resolveDeadlines = async (layers: Layers, readFile: ReadFile): Promise<DeadlineFile | null> => {
-  const { deadlines: name, accounts, shard } = layers.values
+/** The plan of the accounts of this shard. */
+const resolvePlan = async (layers: Layers, readFile: ReadFile): Promise<PlanFile | null> => {
+  const { plan: name, accounts, shard } = layers.values
   if (name === undefined) return null
-  const path = resolve(layers.originOf(['deadlines']).directory, name)
-  const { readDeadlines } = await import('./deadlines.js')
+  const path = resolve(layers.originOf(['plan']).directory, name)
+  const { readPlan } = await import('./plan.js')
   const names = accounts.map((account) => account.name)
-  const read = await readDeadlines(path, names, readFile)
+  const read = await readPlan(path, names, readFile)
   if (!read.ok) {
-    layers.refuse(['deadlines'], `names the file ${path}, which ${read.problem}`)
+    layers.refuse(['plan'], `names the file ${path}, which ${read.problem}`)
     return null
   }
   const rows = read.value.rows?.filter(({ account }) => isInShard(account, shard)) ?? null

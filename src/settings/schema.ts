@@ -283,10 +283,10 @@ export const settingsSchema = section({
       .prefault('en-GB')
       .describe('Locale of the numbers and dates of the report, such as `de-DE`; its words are English'),
   }).prefault({}),
-  deadlines: setting(filePath, 'path')
+  plan: setting(filePath, 'path')
     .optional()
     .describe(
-      'CSV file with the due dates of surveys or projects; relative to the directory of the settings file',
+      'CSV file with what was planned for surveys and projects, such as due dates; relative to the directory of the settings file',
     ),
   limits: section({
     request_timeout: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),

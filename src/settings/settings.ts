@@ -2,7 +2,7 @@
 import type { HttpProxy, Rate, SharedRate } from '../base/network.js'
 import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { Monitoring } from '../model/monitoring.js'
-import type { DeadlineFile, ExcludeRules } from '../model/run.js'
+import type { ExcludeRules, PlanFile } from '../model/run.js'
 import { secretsOfMonitoring } from './monitoring.js'
 import type { SettingsValues } from './schema.js'
 import type { StorageSettings } from './storage.js'
@@ -38,14 +38,7 @@ export const secretsOf = ({ accounts, storage, ...monitoring }: SettingsWithSecr
 export interface Settings
   extends Omit<
     SettingsValues,
-    | 'accounts'
-    | 'metrics'
-    | 'notify'
-    | 'storage'
-    | 'warehouse'
-    | 'config'
-    | 'deadlines'
-    | 'allow_insecure_http'
+    'accounts' | 'metrics' | 'notify' | 'storage' | 'warehouse' | 'config' | 'plan' | 'allow_insecure_http'
   > {
   /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
@@ -58,8 +51,8 @@ export interface Settings
   readonly metrics: Monitoring['metrics']
   /** The targets of notifications about a run; null without any. */
   readonly notify: Monitoring['notify']
-  /** The due dates of these accounts; null without a file, and for commands other than `sync` and `check`. */
-  readonly deadlines: DeadlineFile | null
+  /** The plan of these accounts; null without a file, and for commands other than `sync` and `check`. */
+  readonly plan: PlanFile | null
   /** Absolute path; with `--shard`, the directory of the shard. */
   readonly warehouseDirectory: string
   /** The bucket that holds the warehouse; null if the directory holds it. */

@@ -262,7 +262,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     accountNames: [account],
     metrics: null,
     notify: null,
-    deadlines: null,
+    plan: null,
     warehouseDirectory: directory,
     storage: start.bucket === null ? null : STORAGE,
     shard: null,

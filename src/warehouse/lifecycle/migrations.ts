@@ -58,6 +58,11 @@ const MIGRATIONS: readonly Migration[] = [
     description: 'Answers 429 are no refusals',
     statements: ['ALTER TABLE _sync.runs RENAME refusals TO rate_limited'],
   },
+  {
+    version: 7,
+    description: 'The plan has the due dates',
+    statements: ['DROP TABLE IF EXISTS main.deadlines'],
+  },
 ]
 
 /** Tests pass another `schema`. */

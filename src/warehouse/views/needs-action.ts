@@ -4,7 +4,7 @@
  */
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
 import type { InterviewStatus } from '../../model/fields.js'
-import { deadlines, ofSurvey, sampleSourceProgress, surveys } from '../../model/tables.js'
+import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { hoursBefore, utcDay } from '../history/compaction.js'
 import { BEHIND_MIN, RULES, reasonSql, STALE_HOURS, STANDS_STILL_DAYS } from './needs-action-rules.js'
 import { gainOf, OBSERVED_DAYS_STEP } from './pace.js'
@@ -63,7 +63,7 @@ export const needsAction: ViewDeclaration = {
       text: varchar('The reason in words, with its numbers'),
       numbers: json('The numbers in the text, by name'),
     }),
-    columnOf(deadlines, 'due_on', {
+    columnOf(plan, 'due_on', {
       nullable: true,
       comment:
         'Due date of the survey, or else of its project; null without one. Of two equally urgent reasons, the earlier is first',

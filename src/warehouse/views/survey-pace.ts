@@ -1,7 +1,7 @@
 /** The pace and the forecast of surveys, with the pace that their due dates need, and how the mix of their interviews changes. */
 import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
-import { deadlines, freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
+import { freshness, ofSurvey, plan, surveyProgress, surveys } from '../../model/tables.js'
 import { utcDay } from '../history/compaction.js'
 import { DEADLINE_STEPS, FORECAST_STEPS } from './forecast.js'
 import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
@@ -61,12 +61,12 @@ export const surveyPace: ViewDeclaration = {
         'Last day of the 80 % interval; null with expected_from set: the interval has no end',
       ),
     }),
-    columnOf(deadlines, 'due_on', {
+    columnOf(plan, 'due_on', {
       nullable: true,
       comment:
-        'Due date of the survey in deadlines, or else of its project: the last day, UTC, on which it may reach its target; null without one',
+        'Due date of the survey in plan, or else of its project: the last day, UTC, on which it may reach its target; null without one',
     }),
-    columnOf(deadlines, 'note', { name: 'due_note', comment: 'Note of that line' }),
+    columnOf(plan, 'note', { name: 'due_note', comment: 'Note of that line' }),
     ...columnsOf({
       deadline: nullable(
         varcharOf(
@@ -140,8 +140,8 @@ goals AS (
   JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
   JOIN rates p ON p.account = t.account AND p.survey_id = t.survey_id
   LEFT JOIN newest n ON n.account = t.account
-  LEFT JOIN main.deadlines d ON d.account = t.account AND d.survey_id = t.survey_id
-  LEFT JOIN main.deadlines e ON e.account = t.account AND e.survey_id IS NULL AND e.project_id = s.project_id
+  LEFT JOIN main.plan d ON d.account = t.account AND d.survey_id = t.survey_id
+  LEFT JOIN main.plan e ON e.account = t.account AND e.survey_id IS NULL AND e.project_id = s.project_id
 ),
 ${FORECAST_STEPS},
 ${DEADLINE_STEPS}

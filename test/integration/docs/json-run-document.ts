@@ -140,10 +140,10 @@ const accountReport = (command: RunCommand) =>
     }),
   )
 
-const deadlines = object('The file of due dates; null without the setting `deadlines`', {
+const plan = object('The plan; null without the setting `plan`', {
   file: text('Path of the file'),
-  stored: count('Due dates in the table deadlines'),
-  unknown: count('Of these, those of a survey or project that the API does not show'),
+  stored: count('Lines in the table plan'),
+  unknown: count('Of these, those about a survey or project that the API does not show'),
   is_kept: flag('Whether they are of an earlier run, because no line of the file can be read'),
   rejected_lines: count('Lines that cannot be read'),
   problems: list(
@@ -168,5 +168,5 @@ export const runDocument = (command: RunCommand) =>
       bytes: count('Size of it, bytes'),
     }),
     publish_error: orNull(text('Why nothing, or not everything, was published; null when all was')),
-    ...(command === 'sync' ? { deadlines: orNull(deadlines) } : {}),
+    ...(command === 'sync' ? { plan: orNull(plan) } : {}),
   })

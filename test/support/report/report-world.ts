@@ -28,10 +28,10 @@ export const openReportWorld = async (context: Parameters<typeof openTrial>[0]):
     scriptedSurvey(6, { status: 'draft' }),
     scriptedSurvey(7),
   ])
-  const deadlines = join(await trial.temporary(), 'due.csv')
-  await writeFile(deadlines, DUE)
+  const plan = join(await trial.temporary(), 'due.csv')
+  await writeFile(plan, DUE)
   // Rates of reconstructed days are unknown.
-  const config = await trial.settings({ ...SETTINGS, deadlines, refresh: { reconstruct: false } })
+  const config = await trial.settings({ ...SETTINGS, plan, refresh: { reconstruct: false } })
   for (let night = 0; night < NIGHTS; night += 1) {
     trial.api.now = new Date(Date.UTC(2026, 2, 1 + night, 2))
     for (const one of trial.api.surveys) change(one, night, trial.api.now)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { settingKeys } from '../../../src/settings/keys.js'
 
-test('every key has a type and a meaning, and only credentials, the shared cap, the bucket, due dates and reports have no default', () => {
+test('every key has a type and a meaning, and only credentials, the shared cap, the bucket, the plan and reports have no default', () => {
   const keys = settingKeys()
   expect(keys.filter(({ valueType, meaning }) => valueType === '' || meaning === '')).toEqual([])
   const below = (section: string, ...names: readonly string[]) => names.map((name) => `${section}.${name}`)
@@ -10,7 +10,7 @@ test('every key has a type and a meaning, and only credentials, the shared cap, 
   expect(keys.filter(({ defaultText }) => defaultText === null).map(({ path }) => path)).toEqual([
     ...below('accounts[]', 'base_url', 'id', 'token', 'token_file', 'rate_limit.shared'),
     ...below('storage', 'url', 'endpoint', 'region', 'path_style'),
-    'deadlines',
+    'plan',
     ...below('metrics', 'file', 'pushgateway', 'pushgateway_file'),
     ...below('notify', ...notify),
     ...below('notify.digest', 'report_url', 'chat', 'chat_file', 'teams', 'teams_file'),

@@ -32,7 +32,7 @@ test('the example has every key; token_file, which excludes token, and the keys 
   const withTokenFile = example
     .replace(/# (token_file: )/, '$1')
     .replace(/# (shared: )/, '$1')
-    .replaceAll(/^# ((?:deadlines:|storage:| {2}(?:url|endpoint|region|path_style):).*)$/gm, '$1')
+    .replaceAll(/^# ((?:plan:|storage:| {2}(?:url|endpoint|region|path_style):).*)$/gm, '$1')
     .replaceAll(
       /^# ((?:metrics:|notify:| {2}(?:file|pushgateway|start|success|failure|webhook):).*)$/gm,
       '$1',

@@ -1,5 +1,5 @@
 /** What both test files of publisher use. */
-import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
+import { storePlan } from '../../../../src/warehouse/plan.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
 import { publishedCopies } from '../../../support/warehouse/parquet.js'
 import {
@@ -35,7 +35,7 @@ export const publishedOnce = publishedCopies(async ({ account, database }) => {
   )
   const due = { account: 'acme', due_on: '2026-03-09', note: 'Ünïcode; "quoted"' }
   const ids = [1, 2, 3, 9].map((survey_id) => ({ ...due, survey_id, project_id: null }))
-  await storeDeadlines(database, [...ids, { ...due, survey_id: null, project_id: 'wave 3', note: null }])
+  await storePlan(database, [...ids, { ...due, survey_id: null, project_id: 'wave 3', note: null }])
   await account.finishRun(runReport())
 })
 

@@ -43,7 +43,7 @@ describe('a published version', () => {
       expect([...(await filesOf(join(currentOf(warehouse), table))).keys()], table).toEqual([
         'account=acme/created_month=2026-01/data.parquet',
         FEBRUARY_FILE,
-        ...(table === 'deadlines' ? ['account=acme/created_month=unknown/data.parquet'] : []),
+        ...(table === 'plan' ? ['account=acme/created_month=unknown/data.parquet'] : []),
       ])
     }
     expect(

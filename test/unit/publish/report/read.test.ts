@@ -55,7 +55,7 @@ test('a state of an older version is read, whatever tables and views it lacks', 
   const { account, database, run } = await testWarehouse()
   await list(account, [survey(1)], at(0), 'full')
   await account.commitBundles([bundle(1, at(0), [], progress(5))], RUN)
-  await run('DROP TABLE main.deadlines; DROP VIEW main.needs_action; DROP VIEW main.survey_pace')
+  await run('DROP TABLE main.plan; DROP VIEW main.needs_action; DROP VIEW main.survey_pace')
   const { surveys } = await database.transaction(readReport)
   expect(surveys).toMatchObject([{ survey_id: 1, interviews_count: 5, due_on: null }])
 })

@@ -152,6 +152,21 @@ test('the answers 429 of runs of version 5 are kept under their new name', async
   await expectRows('SELECT rate_limited FROM _sync.runs', [[7]])
 })
 
+test('a warehouse of version 6 gets the table plan in place of deadlines', async () => {
+  const older = await testWarehouse()
+  await older.run('DROP TABLE plan')
+  await older.run('CREATE TABLE deadlines (account VARCHAR, survey_id BIGINT, due_on DATE)')
+  await older.run('UPDATE _sync.schema_version SET version = 6')
+  await older.database.close()
+
+  const { expectRows } = await testWarehouse(older.directory)
+  await expectRows(
+    `SELECT table_name FROM duckdb_tables() WHERE ${OURS} AND table_name IN ('plan', 'deadlines')`,
+    [['plan']],
+  )
+  await expectRows('SELECT count(*)::VARCHAR FROM survey_pace', [['0']])
+})
+
 test('a column of a newer version stays empty in the rows that this version adds', async () => {
   const newer = await testWarehouse()
   await newer.run('ALTER TABLE surveys ADD COLUMN colour BIGINT')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { selectRows } from '../../../../src/commands/export/files.js'
 import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
-import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
+import { storePlan } from '../../../../src/warehouse/plan.js'
 import { needsAction } from '../../../../src/warehouse/views/needs-action.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
@@ -235,7 +235,7 @@ test('needs_action has a row for each survey and reason', async () => {
       ? []
       : [{ account: 'acme', survey_id: place + 1, project_id: null, due_on, note: null }],
   )
-  expect(await storeDeadlines(database, due)).toEqual({ stored: due.length, unknown: 0 })
+  expect(await storePlan(database, due)).toEqual({ stored: due.length, unknown: 0 })
   const found = await rows(
     `SELECT survey_id, kind, urgency, strftime(timezone('UTC', since), '%d') AS since, text FROM needs_action ORDER BY ALL`,
   )

@@ -4,7 +4,7 @@ import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
 import type { AccountWarehouse, BundleOutcome } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
+import { storePlan } from '../../../../src/warehouse/plan.js'
 import { unsoundnessIn } from '../../../support/oracle/soundness.js'
 import { hourOf as at, instantOf } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
@@ -355,14 +355,14 @@ test('survey_pace knows the due date of a survey, or else of its project', async
   ]
   const found =
     'SELECT account, survey_id, due_on::VARCHAR, due_note, deadline, needed_per_day FROM survey_pace ORDER BY ALL'
-  expect(await storeDeadlines(database, rows)).toEqual({ stored: 7, unknown: 2 })
+  expect(await storePlan(database, rows)).toEqual({ stored: 7, unknown: 2 })
   await expectRows(found, expected)
   // A file that cannot be read keeps them, an empty one does not.
-  expect(await storeDeadlines(database, null)).toEqual({ stored: 7, unknown: 2 })
+  expect(await storePlan(database, null)).toEqual({ stored: 7, unknown: 2 })
   await expectRows(found, expected)
-  expect(await storeDeadlines(database, rows.slice(0, 1))).toEqual({ stored: 1, unknown: 0 })
-  await expectRows('SELECT survey_id, due_on::VARCHAR FROM deadlines', [[1, '2026-03-15']])
-  expect(await storeDeadlines(database, [])).toEqual({ stored: 0, unknown: 0 })
+  expect(await storePlan(database, rows.slice(0, 1))).toEqual({ stored: 1, unknown: 0 })
+  await expectRows('SELECT survey_id, due_on::VARCHAR FROM plan', [[1, '2026-03-15']])
+  expect(await storePlan(database, [])).toEqual({ stored: 0, unknown: 0 })
 })
 
 const counts = (complete: number, screenOut: number | null, incomplete: number | null, change = {}) =>

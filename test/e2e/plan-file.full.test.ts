@@ -1,4 +1,4 @@
-/** Due dates from a CSV file, by the real command: what is stored, said and published, and that no wrong line costs a night. */
+/** The plan from a CSV file, by the real command: what is stored, said and published, and that no wrong line costs a night. */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,25 +6,32 @@ import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 
-/** A file of due dates that a test rewrites, and the arguments that use it. */
+/** A plan that a test rewrites, and the arguments that use it. */
 const withFile = async (trial: Trial) => {
-  const file = join(await trial.temporary(), 'due dates.csv')
+  const file = join(await trial.temporary(), 'the plan.csv')
   return {
     file,
     write: (text: string) => writeFile(file, text),
-    args: await trial.settings({ deadlines: file }),
+    args: await trial.settings({ plan: file }),
   }
 }
 
-const STORED =
-  'SELECT survey_id, project_id, CAST(due_on AS VARCHAR) AS due_on, note FROM deadlines ORDER BY ALL'
+/** Makes the tables of a file as they were in schema version 6. */
+const asVersion6 = async (file: string) => {
+  const database = await openDatabase(file)
+  const statements = ['ALTER TABLE plan RENAME TO deadlines', 'UPDATE _sync.schema_version SET version = 6']
+  for (const statement of statements) await database.exclusively((sql) => sql.run(statement))
+  await database.close()
+}
 
-test('each sync replaces the due dates, reports wrong lines, and keeps all if none can be read', async (context) => {
+const STORED = 'SELECT survey_id, project_id, CAST(due_on AS VARCHAR) AS due_on, note FROM plan ORDER BY ALL'
+
+test('each sync replaces the plan, reports wrong lines, and keeps all if none can be read', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1, { project_id: 'P' }), scriptedSurvey(2)])
   const { file, write, args } = await withFile(trial)
   const missing = await trial.runWarm(['sync', ...args])
   expect([missing.code, trial.api.arrivals.length]).toEqual([2, 0])
-  expect(missing.stderr).toContain(`deadlines names the file ${file}, which does not exist`)
+  expect(missing.stderr).toContain(`plan names the file ${file}, which does not exist`)
 
   const wrong = [
     '1;;31.12.2026;',
@@ -41,12 +48,12 @@ test('each sync replaces the due dates, reports wrong lines, and keeps all if no
   await write(`\ufeff${lines.join('\r\n')}\r\n`)
   const first = await trial.runWarm(['sync', ...args])
   expect(first.code).toBe(0)
-  expect(first.stderr).toContain('6 lines of the file of due dates cannot be read')
-  expect(first.stdout).toContain(`due dates: 3 due dates from ${file}
-  1 of a survey or project that the API does not show
+  expect(first.stderr).toContain('6 lines of the plan cannot be read')
+  expect(first.stdout).toContain(`plan: 3 lines from ${file}
+  1 about a survey or project that the API does not show
   6 lines rejected
   line 5: due_on must be a day as YYYY-MM-DD: write 2026-12-31 instead of 31.12.2026
-  line 6: survey 2 has a due date in line 2 already
+  line 6: survey 2 is in line 2 already
   line 7: survey_id must be the number of a survey, not "a"
   line 8: survey_id must be the number of a survey, not "b"
   line 9: survey_id must be the number of a survey, not "c"
@@ -61,33 +68,35 @@ published duckdb`)
   expect(await trial.rows(STORED)).toEqual(stored)
   const checked = await trial.runWarm(['check', ...args])
   expect(checked).toMatchObject({ code: 2 })
-  expect(checked.stdout).toContain(`FAILED  deadlines`)
+  expect(checked.stdout).toContain(`FAILED  plan`)
 
   // The work database is lost, and the file cannot be read: they come back from what is published.
   await rm(join(trial.warehouse, 'work.duckdb'))
   await write('nothing\n')
   const kept = await trial.sync(args)
   expect(kept).toMatchObject({
-    ...{ code: 0, report: { deadlines: { file, stored: 3, unknown: 1, is_kept: true, rejected_lines: 0 } } },
+    ...{ code: 0, report: { plan: { file, stored: 3, unknown: 1, is_kept: true, rejected_lines: 0 } } },
   })
-  expect(kept.stderr).toContain('no due date can be read; those of earlier runs are kept')
+  expect(kept.stderr).toContain('no line of the plan can be read; those of earlier runs are kept')
   expect(await trial.rows(STORED)).toEqual(stored)
   await trial.expectSound()
 
-  // A work database of an earlier build has no such table.
-  const work = join(trial.warehouse, 'work.duckdb')
-  const earlier = await openDatabase(work)
-  await earlier.exclusively((sql) => sql.run('DROP TABLE deadlines'))
-  await earlier.close()
+  // Work database and published file of an earlier build have another table.
+  await Promise.all(
+    ['work.duckdb', 'fieldwork.duckdb'].map((name) => asVersion6(join(trial.warehouse, name))),
+  )
   await write(lines.slice(0, 2).join('\n'))
   expect(await trial.sync(args)).toMatchObject({
     code: 0,
-    report: { deadlines: { stored: 1, problems: [] } },
+    report: { plan: { stored: 1, problems: [] } },
   })
   expect(await trial.rows(STORED)).toEqual(stored.slice(0, 1))
+  expect(await trial.rows("SELECT table_name FROM duckdb_tables() WHERE table_name = 'deadlines'")).toEqual(
+    [],
+  )
   expect(await trial.runWarm(['verify', '--local'])).toMatchObject({ code: 0 })
 
-  expect(await trial.sync()).toMatchObject({ code: 0, report: { deadlines: null } })
+  expect(await trial.sync()).toMatchObject({ code: 0, report: { plan: null } })
   expect(await trial.rows(STORED)).toEqual([])
 })
 

@@ -1,23 +1,22 @@
-/** The due dates of the file that people edit. Each sync replaces all of them. */
-import type { Deadline } from '../model/tables.js'
-import { deadlines } from '../model/tables.js'
+/** The plan of the file that people edit. Each sync replaces all of its lines. */
+import type { PlanLine } from '../model/tables.js'
+import { plan } from '../model/tables.js'
 import { countOf, type Database } from './connection/database.js'
 import { qualified } from './connection/ddl.js'
 
-const TABLE = qualified(deadlines)
+const TABLE = qualified(plan)
 
 /**
- * Replaces the stored due dates by `rows`, or keeps them if `rows` is null. Counts the due dates of surveys and projects that the API does
- * not show.
+ * Replaces the stored lines by `rows`, or keeps them if `rows` is null. Counts the lines about what the API does not show.
  */
-export const storeDeadlines = (
+export const storePlan = (
   database: Database,
-  rows: readonly Deadline[] | null,
+  rows: readonly PlanLine[] | null,
 ): Promise<{ readonly stored: number; readonly unknown: number }> =>
   database.transaction(async (sql) => {
     if (rows !== null) {
       await sql.run(`DELETE FROM ${TABLE}`)
-      await sql.insert(deadlines, rows)
+      await sql.insert(plan, rows)
     }
     const stored = await countOf(sql, `SELECT count(*) AS "Count" FROM ${TABLE}`)
     const unknown = await countOf(

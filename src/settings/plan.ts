@@ -1,29 +1,29 @@
 /**
- * Reads the file of due dates, which people edit by hand or save from a spreadsheet. Only a missing file is a problem of the settings. A
- * line that cannot be read is reported with its number, and does not end a run. So a typing error costs no night.
+ * Reads the plan, a CSV file that people edit by hand or save from a spreadsheet. Only a missing file is a problem of the settings. A line
+ * that cannot be read is reported with its number, and does not end a run. So a typing error costs no night.
  */
 import { parse as parseCsv } from 'csv-parse/sync'
 import { hasCode, isStop } from '../base/errors.js'
 import { quoted } from '../base/human.js'
 import { whyUnreadable } from '../base/text-file.js'
-import type { DeadlineFile } from '../model/run.js'
-import type { Deadline } from '../model/tables.js'
+import type { PlanFile } from '../model/run.js'
+import type { PlanLine } from '../model/tables.js'
 import { bad, good, type Read, type ReadFile } from './readers.js'
 
-interface DeadlineLine {
+interface CsvRecord {
   /** The first line of the record, from 1. */
   readonly line: number
   readonly cells: readonly string[]
 }
 
 /** `accounts`: the names of all accounts of the settings. Fails if there is no such file, or it cannot be opened. */
-export const readDeadlines = async (
+export const readPlan = async (
   path: string,
   accounts: readonly string[],
   readFile: ReadFile,
-): Promise<Read<DeadlineFile>> => {
+): Promise<Read<PlanFile>> => {
   try {
-    return good({ path, ...deadlinesIn(await readFile(path), accounts) })
+    return good({ path, ...planIn(await readFile(path), accounts) })
   } catch (error) {
     if (isStop(error)) throw error
     // The content of the file may have changed since the settings were written, so problems in it are no problems of the settings.
@@ -34,29 +34,29 @@ export const readDeadlines = async (
   }
 }
 
-type Deadlines = Omit<DeadlineFile, 'path'>
+type PlanContent = Omit<PlanFile, 'path'>
 
-const unreadable = (problem: string): Deadlines => ({ rows: null, rejectedLines: 0, problems: [problem] })
+const unreadable = (problem: string): PlanContent => ({ rows: null, rejectedLines: 0, problems: [problem] })
 
 /** The most problems that are reported. More would add nothing. */
 const PROBLEMS_MAX = 20
 
-const deadlinesIn = (text: string, accounts: readonly string[]): Deadlines => {
+const planIn = (text: string, accounts: readonly string[]): PlanContent => {
   const { records, problems, broken } = recordsOf(text.replaceAll(/\r\n?/g, '\n'))
   if (broken !== null) return unreadable(broken)
   const [head, ...lines] = records
   const columns = columnsOf(head?.cells ?? [])
   if (!columns.ok) return unreadable(columns.problem)
-  const rows: Deadline[] = []
+  const rows: PlanLine[] = []
   const lineOf = new Map<string, number>()
   for (const { line, cells } of lines) {
     if (cells.every((cell) => cell === '')) continue
-    const read = deadlineOf(cells, columns.value, accounts)
+    const read = planLineOf(cells, columns.value, accounts)
     const key = read.ok ? keyOf(read.value) : ''
     const earlier = lineOf.get(key)
     if (!read.ok) problems.push([line, read.problem])
     else if (earlier !== undefined)
-      problems.push([line, `${nameOf(read.value, accounts)} has a due date in line ${earlier} already`])
+      problems.push([line, `${nameOf(read.value, accounts)} is in line ${earlier} already`])
     else {
       lineOf.set(key, line)
       rows.push(read.value)
@@ -75,7 +75,7 @@ const deadlinesIn = (text: string, accounts: readonly string[]): Deadlines => {
 
 /** `text` has the line breaks of Unix. `broken`: nothing after an open quote can be read with certainty. */
 const recordsOf = (text: string) => {
-  const records: DeadlineLine[] = []
+  const records: CsvRecord[] = []
   const problems: [line: number, problem: string][] = []
   const [head = ''] = text.split('\n', 1)
   let [end, broken]: [number, string | null] = [0, null]
@@ -118,11 +118,11 @@ const columnsOf = (head: readonly string[]): Read<Columns> => {
   return good({ account, survey_id, project_id, due_on, note, count: names.length })
 }
 
-const deadlineOf = (
+const planLineOf = (
   cells: readonly string[],
   columns: Columns,
   accounts: readonly string[],
-): Read<Deadline> => {
+): Read<PlanLine> => {
   if (cells.slice(columns.count).some((cell) => cell !== ''))
     return bad(`has more cells than the first line: put a note with a comma or semicolon in quotes`)
   const cell = (name: (typeof COLUMNS)[number]) => cells[columns[name]]?.trim() ?? ''
@@ -172,11 +172,11 @@ const isDay = (text: string): boolean => {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }
 
-const keyOf = ({ account, survey_id, project_id }: Deadline): string =>
+const keyOf = ({ account, survey_id, project_id }: PlanLine): string =>
   JSON.stringify([account, survey_id, project_id])
 
 /** The survey or project of a line. With several accounts, also its account. */
-const nameOf = ({ account, survey_id, project_id }: Deadline, accounts: readonly string[]): string => {
+const nameOf = ({ account, survey_id, project_id }: PlanLine, accounts: readonly string[]): string => {
   const what = survey_id === null ? `project ${quoted(project_id)}` : `survey ${survey_id}`
   return accounts.length > 1 ? `${what} of ${account}` : what
 }

@@ -1,15 +1,15 @@
-/** The file of due dates: what spreadsheets and people write, and what is said of the lines that cannot be read. */
+/** The plan: what spreadsheets and people write, and what is said of the lines that cannot be read. */
 import { describe, expect, test } from 'vitest'
 import { ACCOUNT, anotherAccount, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-const YAML = `${ACCOUNT}deadlines: due/dates.csv\n`
-const FILE = '/etc/fs/due/dates.csv'
+const YAML = `${ACCOUNT}plan: plans/plan.csv\n`
+const FILE = '/etc/fs/plans/plan.csv'
 
 /** What `sync` gets of a file with this text. */
-const deadlinesOf = async (text: string, yaml = YAML) =>
-  (await load({ yaml, files: { [FILE]: text }, withReports: true })).deadlines
+const planOf = async (text: string, yaml = YAML) =>
+  (await load({ yaml, files: { [FILE]: text }, withReports: true })).plan
 
-const read = async (text: string) => (await deadlinesOf(text))?.rows
+const read = async (text: string) => (await planOf(text))?.rows
 
 const due = (survey_id: number | null, due_on: string, more: object = {}) => ({
   ...{ account: 'acme', survey_id, project_id: null, due_on, note: null },
@@ -42,13 +42,13 @@ describe('what is read', () => {
       'due_on,Title,note,survey_id,project_id\n2026-03-12,T,first wave,4711,\n2026-04-01,"T,U",,,P 7\n',
     ],
   ])('%s', async (_, text) => {
-    expect(await deadlinesOf(text)).toEqual({ path: FILE, rows: two, rejectedLines: 0, problems: [] })
+    expect(await planOf(text)).toEqual({ path: FILE, rows: two, rejectedLines: 0, problems: [] })
   })
 
   test('a note with quotes, line breaks and separators, and what would act elsewhere', async () => {
     const note = '"=cmd|x!A1", <b>; \u0000 \u001b[31m'
     const text = `survey_id,due_on,note\r\n1,2026-03-12,"${note.replaceAll('"', '""')}\r\nmore"\r\n2,x,\r\n`
-    expect(await deadlinesOf(text)).toMatchObject({
+    expect(await planOf(text)).toMatchObject({
       rows: [due(1, '2026-03-12', { note: `${note}\nmore` })],
       problems: ['line 4: due_on must be a day as YYYY-MM-DD, such as 2026-12-31, not "x"'],
     })
@@ -58,8 +58,8 @@ describe('what is read', () => {
     expect(await read('survey_id,project_id,due_on\n7,P,2026-03-12\n')).toEqual([due(7, '2026-03-12')])
   })
 
-  test('a file without lines has no due date', async () => {
-    expect(await deadlinesOf('survey_id;due_on\n')).toMatchObject({ rows: [], problems: [] })
+  test('a file without lines is an empty plan', async () => {
+    expect(await planOf('survey_id;due_on\n')).toMatchObject({ rows: [], problems: [] })
   })
 
   test.each(['2000-01-01', '2199-12-31', '2028-02-29'])('the day %s', async (day) => {
@@ -97,11 +97,11 @@ describe('lines that are rejected', () => {
       'has more cells than the first line: put a note with a comma or semicolon in quotes',
     ],
     ['1,2026-03-12,5" screen', 'a quote inside a cell: put the cell in quotes, and write "" for the quote'],
-    ['8,2026-03-13', 'survey 8 has a due date in line 2 already'],
-    ['8,2026-03-12', 'survey 8 has a due date in line 2 already'],
+    ['8,2026-03-13', 'survey 8 is in line 2 already'],
+    ['8,2026-03-12', 'survey 8 is in line 2 already'],
   ])('%s', async (line, problem) => {
     const [first, last] = ['8,2026-03-12,first', '9,2026-03-12,last']
-    expect(await deadlinesOf(`survey_id,due_on,note\n${first}\n${line}\n${last}\n`)).toEqual({
+    expect(await planOf(`survey_id,due_on,note\n${first}\n${line}\n${last}\n`)).toEqual({
       path: FILE,
       rows: [due(8, '2026-03-12', { note: 'first' }), due(9, '2026-03-12', { note: 'last' })],
       rejectedLines: 1,
@@ -111,9 +111,9 @@ describe('lines that are rejected', () => {
 
   test('a second line of a project, and no line of another text', async () => {
     const text = 'project_id,due_on\nP,2026-03-12\np,2026-03-12\nP,2026-03-12\n'
-    expect(await deadlinesOf(text)).toMatchObject({
+    expect(await planOf(text)).toMatchObject({
       rows: [{ project_id: 'P' }, { project_id: 'p' }],
-      problems: ['line 4: project "P" has a due date in line 2 already'],
+      problems: ['line 4: project "P" is in line 2 already'],
     })
   })
 
@@ -122,7 +122,7 @@ describe('lines that are rejected', () => {
       (country) => `Tracker Brand Health Europe 2026 wave 17 Country ${country}`,
     )
     const lines = projects.map((project) => `${project},2026-03-12`)
-    expect(await deadlinesOf(`project_id,due_on\n${lines.join('\n')}\n`)).toMatchObject({
+    expect(await planOf(`project_id,due_on\n${lines.join('\n')}\n`)).toMatchObject({
       rows: projects.map((project_id) => ({ project_id })),
       problems: [],
     })
@@ -130,13 +130,13 @@ describe('lines that are rejected', () => {
 
   test('all are counted, and the first ones have their reasons', async () => {
     const lines = Array.from({ length: 30 }, (_, place) => `${place + 1},soon`)
-    const found = await deadlinesOf(`survey_id,due_on\n1,2026-03-12\n${lines.join('\n')}`)
+    const found = await planOf(`survey_id,due_on\n1,2026-03-12\n${lines.join('\n')}`)
     expect(found).toMatchObject({ rows: [due(1, '2026-03-12')], rejectedLines: 30 })
     expect(found?.problems).toHaveLength(20)
   })
 })
 
-describe('a file of which no line can be read keeps the due dates of earlier runs', () => {
+describe('a file of which no line can be read keeps the plan of earlier runs', () => {
   const columns =
     'the first line must name the columns: survey_id or project_id, due_on, and note if you like'
   test.each([
@@ -164,11 +164,11 @@ describe('a file of which no line can be read keeps the due dates of earlier run
       'line 3: a quote is opened, but not closed before the next comma or semicolon',
     ],
   ])('%s', async (_, text, problem) => {
-    expect(await deadlinesOf(text)).toEqual({ path: FILE, rows: null, rejectedLines: 0, problems: [problem] })
+    expect(await planOf(text)).toEqual({ path: FILE, rows: null, rejectedLines: 0, problems: [problem] })
   })
 
   test('only wrong lines', async () => {
-    expect(await deadlinesOf('survey_id,due_on\n1,soon\n')).toMatchObject({ rows: null, rejectedLines: 1 })
+    expect(await planOf('survey_id,due_on\n1,soon\n')).toMatchObject({ rows: null, rejectedLines: 1 })
   })
 
   test.each([
@@ -179,44 +179,44 @@ describe('a file of which no line can be read keeps the due dates of earlier run
       if (path === FILE) throw Object.assign(new Error('no text'), { code })
       return YAML
     }
-    const { deadlines } = await load({ yaml: YAML, readFile, withReports: true })
-    expect(deadlines).toEqual({ path: FILE, rows: null, rejectedLines: 0, problems: [problem] })
+    const { plan } = await load({ yaml: YAML, readFile, withReports: true })
+    expect(plan).toEqual({ path: FILE, rows: null, rejectedLines: 0, problems: [problem] })
   })
 })
 
 test('a file that is not there is a problem of the settings, where it is used', async () => {
-  const problem = `settings.yaml:6: deadlines names the file ${FILE}, which does not exist`
+  const problem = `settings.yaml:6: plan names the file ${FILE}, which does not exist`
   expect(await problemsOf({ yaml: YAML, withReports: true })).toEqual([problem])
   expect(await problemsOf({ yaml: YAML, withReports: true, requireAccounts: false })).toEqual([])
   expect(await problemsOf({ yaml: YAML })).toEqual([])
-  expect((await load({ yaml: ACCOUNT, withReports: true })).deadlines).toBeNull()
-  expect(await problemsOf({ yaml: `${ACCOUNT}deadlines: ''\n`, withReports: true })).toEqual([
-    'settings.yaml:6: deadlines is empty; it must be a path, as text',
+  expect((await load({ yaml: ACCOUNT, withReports: true })).plan).toBeNull()
+  expect(await problemsOf({ yaml: `${ACCOUNT}plan: ''\n`, withReports: true })).toEqual([
+    'settings.yaml:6: plan is empty; it must be a path, as text',
   ])
 })
 
 test('with several accounts each line names its own', async () => {
-  const yaml = `${ACCOUNT}${anotherAccount('globex')}deadlines: due/dates.csv\n`
+  const yaml = `${ACCOUNT}${anotherAccount('globex')}plan: plans/plan.csv\n`
   const lines = ['acme,1', 'globex,1', ',2', 'Acme,2', 'acme,1'].map((line) => `${line},2026-03-12`)
   const text = `account,survey_id,due_on\n${lines.join('\n')}`
-  expect(await deadlinesOf(text, yaml)).toEqual({
+  expect(await planOf(text, yaml)).toEqual({
     path: FILE,
     rows: [due(1, '2026-03-12'), due(1, '2026-03-12', { account: 'globex' })],
     rejectedLines: 3,
     problems: [
       'line 4: account must be one of the settings (acme, globex), and is empty',
       'line 5: account must be one of the settings (acme, globex), not "Acme"',
-      'line 6: survey 1 of acme has a due date in line 2 already',
+      'line 6: survey 1 of acme is in line 2 already',
     ],
   })
   const chosen = await load({ yaml, files: { [FILE]: text }, withReports: true, flags: { accounts: 'acme' } })
-  expect(chosen.deadlines?.rows).toHaveLength(2)
+  expect(chosen.plan?.rows).toHaveLength(2)
   const shards = await Promise.all(
     ['0/2', '1/2'].map((shard) =>
       load({ yaml, files: { [FILE]: text }, withReports: true, flags: { shard } }),
     ),
   )
-  expect(shards.flatMap(({ deadlines }) => deadlines?.rows ?? [])).toHaveLength(2)
-  for (const { deadlines, accountNames } of shards)
-    expect(deadlines?.rows?.map(({ account }) => account)).toEqual(accountNames)
+  expect(shards.flatMap(({ plan }) => plan?.rows ?? [])).toHaveLength(2)
+  for (const { plan, accountNames } of shards)
+    expect(plan?.rows?.map(({ account }) => account)).toEqual(accountNames)
 })
