@@ -9,12 +9,12 @@ import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
 import type { Sql } from '../warehouse/connection/database.js'
 import { duckdbCause, isOutOfMemory, unreadable } from '../warehouse/connection/duckdb-error.js'
-import { accountsOfSurvey } from '../warehouse/survey-status.js'
+import { accountsOfSurvey, readAccounts } from '../warehouse/survey-status.js'
 import { ALL_VIEWS, withTemporaryViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
 import { surveyNameOf } from './flags.js'
 import { csvLines, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
-import { NAMED_QUERIES, sqlToCopy } from './query/named.js'
+import { NAMED_QUERIES, type NamedQuery, sqlToCopy } from './query/named.js'
 import { writeFile } from './query/out-file.js'
 import { writeParquet } from './query/parquet.js'
 import { parametersOf, prepare, questionOf } from './query/question.js'
@@ -73,9 +73,18 @@ export const query = async (
     onPublished(published, { memoryLimit, file, signal, leftovers }, async (sql) => {
       const statement = await prepare(sql, question, values)
       // SQL may use $survey as it likes.
-      if (survey !== null && question.named !== null) await accountsOfSurvey(sql, survey, published.path)
+      const { named } = question
+      const accounts =
+        survey === null || named === null ? null : await accountsOfSurvey(sql, survey, published.path)
       const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH
-      return await writeAs(format, sql, statement, { file: file ?? '', write, signal, width })
+      return await writeAs(format, sql, statement, {
+        file: file ?? '',
+        write,
+        signal,
+        width,
+        named,
+        accounts,
+      })
     })
   const run = async (file: string | null, write: Write): Promise<number> => {
     let hasWritten = false
@@ -104,6 +113,9 @@ interface Writing {
   readonly write: Write
   readonly signal: AbortSignal
   readonly width: number
+  readonly named: NamedQuery | null
+  /** The accounts that have the survey; null for a result of all surveys. */
+  readonly accounts: readonly string[] | null
 }
 
 const writeAs = async (
@@ -112,7 +124,8 @@ const writeAs = async (
   statement: Statement,
   writing: Writing,
 ): Promise<number> => {
-  if (format === 'table') return await writeTable(sql, statement, writing)
+  if (format === 'table')
+    return await writeTable(sql, statement, { ...writing, ...(await tableOf(sql, statement, writing)) })
   if (format === 'parquet') return await writeParquet(sql, statement, writing.file)
   if (format === 'xlsx')
     return await (await import('./query/workbook.js')).writeWorkbook(
@@ -127,6 +140,13 @@ const writeAs = async (
     { csv: csvLines(writing.file === '' ? '\n' : '\r\n'), json: JSON_LIST, markdown: MARKDOWN }[format],
     writing.write,
   )
+}
+
+/** What the table of a named query shows. One account says nothing. Other formats have all columns, so that programs find the same ones. */
+const tableOf = async (sql: Sql, { columns }: Statement, { named, accounts }: Writing) => {
+  const { dispensable = [], note = null } = named ?? {}
+  const isOfOne = named !== null && (accounts ?? (await readAccounts(sql))).length === 1
+  return { columns: columns.filter(({ name }) => !isOfOne || name !== 'account'), dispensable, note }
 }
 
 /**

@@ -71,6 +71,15 @@ export const accountsOfSurvey = async (
   )
 }
 
+/** The accounts of the surveys and runs. */
+export const readAccounts = async (sql: Sql): Promise<readonly string[]> => {
+  const rows = await sql.rows(
+    z.object({ account: varcharCell }),
+    'SELECT account FROM main.surveys UNION SELECT account FROM _sync.runs ORDER BY account',
+  )
+  return rows.map(({ account }) => account)
+}
+
 const knownRow = z.object({
   account: varcharCell,
   surveyId: bigintCell,

@@ -9,11 +9,13 @@ import { beforeAll, expect, test } from 'vitest'
 import { NAMED_QUERIES, sqlToCopy } from '../../src/commands/query/named.js'
 import { query as askTables } from '../../src/commands/query.js'
 import { loadSettings } from '../../src/settings/load-settings.js'
+import { NO_ACCOUNT } from '../support/api/scripted-api.js'
 import { MAIN, withEndLine } from '../support/command/command.js'
-import { openSynced, type Trial } from '../support/command/trial.js'
+import { openSynced, openTrial, type Trial } from '../support/command/trial.js'
 import { atEndOfFile } from '../support/files/temporary.js'
 import { some } from '../support/suite/cases.js'
 import { query } from '../support/warehouse/duckdb.js'
+import { accountOf } from './check-and-status-shared.js'
 import { HOSTILE, LONG, NO_CONTEXT, SURVEYS } from './query-shared.js'
 
 const SHOWN = NAMED_QUERIES.map((query) => ({ ...query, sql: sqlToCopy(query) }))
@@ -120,6 +122,32 @@ test.concurrent('every named query runs, by its name and by the SQL that it prin
       '7',
     ),
   ).toEqual([2, 3])
+})
+
+test.concurrent('a table of a named query shows the account where the warehouse has several; other formats always do', async (context) => {
+  const trial = await openTrial(context, SURVEYS())
+  const account = accountOf(trial.api)
+  const shown = async (...args: readonly string[]) =>
+    (await trial.runWarm(['query', ...args])).stdout.split('\n')[0]?.split(/ +|,/)
+  const columns = ['survey_id', 'title', 'status', 'interviews', 'target', 'expected_on']
+  for (const [names, asked, heads] of [
+    [['acme'], ['surveys-today'], columns],
+    [['acme', 'globex'], ['surveys-today'], ['account', ...columns]],
+    [['acme', 'globex'], ['surveys-today', '--survey', 'globex/2'], columns],
+    [
+      ['acme', 'globex'],
+      ['surveys-today', '--survey', '2'],
+      ['account', ...columns],
+    ],
+  ] as const) {
+    const settings = await trial.settings({ accounts: names.map((name, place) => account(name, place)) })
+    expect(await trial.runWarm(['sync', ...settings], NO_ACCOUNT)).toMatchObject({ code: 0 })
+    expect(
+      (await shown(...asked))?.filter((name) => name !== ''),
+      asked.join(' '),
+    ).toEqual(heads)
+    expect(await shown(...asked, '--format', 'csv')).toEqual(['account', ...columns])
+  }
 })
 
 test.concurrent('SQL that does more than read is refused in one line', async () => {

@@ -10,7 +10,14 @@ export interface NamedQuery {
   readonly describe: string
   /** `$days` is a number of days; 1 without `--days`. */
   readonly sql: string
+  /** Columns that a table leaves out, the first of them first, until it fits the terminal. */
+  readonly dispensable?: readonly string[]
+  /** A sentence below the table. */
+  readonly note?: string
 }
+
+const RATES_ARE_OF =
+  'The rates are of all interviews since a source began, in surveys of every status, up to the last reading.'
 
 export const NAMED_QUERIES: readonly NamedQuery[] = [
   {
@@ -33,7 +40,7 @@ ORDER BY account ASC, survey_id ASC`,
     name: 'pace-by-day',
     title: 'Fieldwork pace by day',
     describe: 'Complete interviews that each survey gained, by day',
-    sql: `SELECT account, survey_id, title, day, interviews_count, gained
+    sql: `SELECT account, survey_id, title, day, interviews_count AS interviews, gained
 FROM progress_daily
 ORDER BY account ASC, survey_id ASC, day ASC`,
   },
@@ -41,50 +48,58 @@ ORDER BY account ASC, survey_id ASC, day ASC`,
     name: 'source-pace-by-day',
     title: 'Fieldwork pace by source and day',
     describe: 'Complete interviews that each source gained, by day',
-    sql: `SELECT account, survey_id, sample_source_id, name, country_code, day, interviews_count, gained
+    sql: `SELECT account, survey_id, sample_source_id AS source_id, name, country_code AS country, day, interviews_count AS interviews, gained
 FROM source_progress_daily
-ORDER BY account ASC, survey_id ASC, sample_source_id ASC, day ASC`,
+ORDER BY account ASC, survey_id ASC, source_id ASC, day ASC`,
+    dispensable: ['country'],
   },
   {
     name: 'sources-behind',
     title: 'Sources behind target',
     describe: 'Sources that are less complete than their survey',
-    sql: `SELECT p.account, p.survey_id, s.title, p.sample_source_id, p.name, p.country_code, p.interviews_count, p.sample_size,
-  p.behind, p.per_day, p.expected_on
+    sql: `SELECT p.account, p.survey_id, s.title, p.sample_source_id AS source_id, p.name, p.country_code AS country,
+  p.interviews_count AS interviews, p.sample_size AS target, p.behind, round(p.per_day, 1) AS per_day, p.expected_on
 FROM sample_source_pace p
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
 WHERE s.status IN ('fieldwork', 'deviating_from_specs') AND p.behind > 0
-ORDER BY p.behind DESC, p.account ASC, p.survey_id ASC, p.sample_source_id ASC`,
+ORDER BY p.behind DESC, p.account ASC, p.survey_id ASC, source_id ASC`,
+    dispensable: ['source_id', 'per_day', 'expected_on', 'country'],
   },
   {
     name: 'forecast',
     title: 'Forecast of completion',
     describe: 'When each survey in the field reaches its target',
-    sql: `SELECT account, survey_id, title, interviews_count, sample_size, pace_days, round(per_day, 1) AS per_day, expected_on, expected_from, expected_to
+    sql: `SELECT account, survey_id, title, interviews_count AS interviews, sample_size AS target, pace_days, round(per_day, 1) AS per_day,
+  expected_on AS expected, expected_from AS earliest, expected_to AS latest
 FROM survey_pace
 WHERE status = 'fieldwork'
-ORDER BY expected_on ASC NULLS LAST, account ASC, survey_id ASC`,
+ORDER BY expected ASC NULLS LAST, account ASC, survey_id ASC`,
+    dispensable: ['pace_days', 'per_day', 'target', 'interviews'],
   },
   {
     name: 'rates-moved',
     title: 'Incidence and drop-out against the past',
     describe: 'Incidence and drop-out of the last days, and before',
-    sql: `SELECT account, survey_id, title, gained, recent_incidence_rate, earlier_incidence_rate, recent_drop_out_rate, earlier_drop_out_rate
+    sql: `SELECT account, survey_id, title, gained, recent_incidence_rate AS incidence, earlier_incidence_rate AS incidence_before,
+  recent_drop_out_rate AS drop_out, earlier_drop_out_rate AS drop_out_before
 FROM survey_pace
 WHERE status = 'fieldwork' AND (recent_incidence_rate IS NOT NULL OR recent_drop_out_rate IS NOT NULL)
 ORDER BY recent_drop_out_rate - earlier_drop_out_rate DESC NULLS LAST, account ASC, survey_id ASC`,
+    dispensable: ['gained', 'survey_id'],
   },
   {
     name: 'changes',
     title: 'Changes of the last day',
     describe: 'What changed in surveys and sources, each field',
-    sql: `SELECT c.account, c.observed_at, c.survey_id, s.title, c.sample_source_id, c.kind, c.field, c.from_value, c.to_value
+    sql: `SELECT c.account, c.observed_at, c.survey_id, s.title, c.sample_source_id AS source_id, coalesce(c.field, c.kind) AS change,
+  c.from_value, c.to_value
 FROM record_changes c
 JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
 JOIN (SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM freshness GROUP BY account) n
   ON n.account = c.account
 WHERE epoch_us(c.observed_at) > epoch_us(n.newest_at) - $days * 24 * 3600000000
-ORDER BY c.observed_at DESC, c.account ASC, c.survey_id ASC, c.sample_source_id ASC NULLS FIRST, c.kind ASC, c.field ASC`,
+ORDER BY c.observed_at DESC, c.account ASC, c.survey_id ASC, source_id ASC NULLS FIRST, c.kind ASC, c.field ASC`,
+    dispensable: ['observed_at', 'survey_id'],
   },
   {
     name: 'status-changes',
@@ -94,21 +109,25 @@ ORDER BY c.observed_at DESC, c.account ASC, c.survey_id ASC, c.sample_source_id 
 FROM survey_status_changes
 WHERE from_status IS NOT NULL
 ORDER BY observed_at DESC, account ASC, survey_id ASC`,
+    dispensable: ['survey_id'],
   },
   {
     name: 'interviews-by-source',
     title: 'Interviews by source and country',
     describe: 'Interviews, target and pace of each source',
-    sql: `SELECT account, survey_id, title, sample_source_id, name, provider, country_code, interviews_count, sample_size, per_day
+    sql: `SELECT account, survey_id, title, sample_source_id AS source_id, name, provider, country_code AS country,
+  interviews_count AS interviews, sample_size AS target, round(per_day, 1) AS per_day
 FROM source_overview
-ORDER BY account ASC, survey_id ASC, country_code ASC, sample_source_id ASC`,
+ORDER BY account ASC, survey_id ASC, country ASC, source_id ASC`,
+    dispensable: ['provider', 'source_id', 'per_day'],
   },
   {
     name: 'rates-by-source',
     title: 'Incidence and drop-out by source',
     describe: 'Incidence and drop-out of each source',
-    sql: `SELECT s.account, s.survey_id, s.id AS sample_source_id, s.name, s.provider, s.country_code,
-  CAST(sum(c.individuals) AS BIGINT) AS interviews, p.target_incidence_rate, p.questionnaire_incidence_rate, p.drop_out_rate
+    sql: `SELECT s.account, s.survey_id, s.id AS source_id, s.name, s.provider, s.country_code AS country,
+  CAST(sum(c.individuals) AS BIGINT) AS interviews, p.target_incidence_rate AS incidence,
+  p.questionnaire_incidence_rate AS questionnaire_incidence, p.drop_out_rate AS drop_out
 FROM sample_sources s
 JOIN sample_source_progress p
   ON p.account = s.account AND p.survey_id = s.survey_id AND p.sample_source_id = s.id
@@ -116,16 +135,18 @@ LEFT JOIN interview_status_counts c
   ON c.account = s.account AND c.survey_id = s.survey_id AND c.sample_source_id = s.id
 WHERE s._missing_since IS NULL
 GROUP BY ALL
-ORDER BY s.account ASC, s.survey_id ASC, drop_out_rate DESC NULLS LAST, sample_source_id ASC`,
+ORDER BY s.account ASC, s.survey_id ASC, drop_out DESC NULLS LAST, source_id ASC`,
+    dispensable: ['questionnaire_incidence', 'provider', 'source_id'],
+    note: RATES_ARE_OF,
   },
   {
     name: 'rates-by-provider',
     title: 'Incidence and drop-out by provider',
     describe: 'Incidence and drop-out by provider and country',
-    sql: `SELECT s.account, s.provider, s.country_code, count(*) AS sources,
+    sql: `SELECT s.account, s.provider, s.country_code AS country, count(DISTINCT s.survey_id) AS surveys, count(*) AS sources,
   CAST(sum(p.complete_individuals) AS BIGINT) AS complete,
-  CAST(sum(p.complete_individuals) AS DOUBLE) / nullif(sum(p.complete_individuals + p.screen_out_individuals), 0) AS target_incidence_rate,
-  CAST(sum(p.incomplete_individuals) AS DOUBLE) / nullif(sum(c.interviews), 0) AS drop_out_rate
+  CAST(sum(p.complete_individuals) AS DOUBLE) / nullif(sum(p.complete_individuals + p.screen_out_individuals), 0) AS incidence,
+  CAST(sum(p.incomplete_individuals) AS DOUBLE) / nullif(sum(c.interviews), 0) AS drop_out
 FROM sample_sources s
 JOIN sample_source_progress p
   ON p.account = s.account AND p.survey_id = s.survey_id AND p.sample_source_id = s.id
@@ -135,7 +156,8 @@ LEFT JOIN (
 ) c ON c.account = s.account AND c.survey_id = s.survey_id AND c.sample_source_id = s.id
 WHERE s._missing_since IS NULL
 GROUP BY ALL
-ORDER BY s.account ASC, s.provider ASC, s.country_code ASC`,
+ORDER BY s.account ASC, s.provider ASC, country ASC`,
+    note: RATES_ARE_OF,
   },
   {
     name: 'status-timeline',
@@ -147,6 +169,7 @@ ORDER BY s.account ASC, s.provider ASC, s.country_code ASC`,
 FROM survey_status_changes c
 JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
 ORDER BY c.account ASC, c.survey_id ASC, since ASC`,
+    dispensable: ['missing_since', 'title'],
   },
   {
     name: 'stale',
@@ -160,12 +183,13 @@ JOIN (SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM f
 WHERE o.status NOT IN ('draft', 'user_demo', 'complete') AND o._missing_since IS NULL
   AND o.excluded_by IS NULL AND (o.refreshed_at IS NULL OR epoch_us(o.refreshed_at) < epoch_us(n.newest_at) - 24 * 3600000000 OR o.last_error IS NOT NULL)
 ORDER BY o.refreshed_at ASC NULLS FIRST, o.account ASC, survey_id ASC`,
+    dispensable: ['behind', 'status'],
   },
   {
     name: 'stands-still',
     title: 'In the field, but nothing moves',
     describe: 'Surveys in the field without a change for 3 days',
-    sql: `SELECT o.account, o.id AS survey_id, o.title, o.interviews_count, o.sample_size,
+    sql: `SELECT o.account, o.id AS survey_id, o.title, o.interviews_count AS interviews, o.sample_size AS target,
   p.observed_at AS unchanged_since,
   make_timestamp(epoch_us(p.confirmed_until)) - make_timestamp(epoch_us(p.observed_at)) AS unchanged_for
 FROM survey_overview o
@@ -173,17 +197,19 @@ JOIN survey_progress_periods p ON p.account = o.account AND p.survey_id = o.id A
 WHERE o.status = 'fieldwork' AND o._missing_since IS NULL
   AND epoch_us(p.confirmed_until) >= epoch_us(p.observed_at) + 72 * 3600000000
 ORDER BY unchanged_for DESC, o.account ASC, survey_id ASC`,
+    dispensable: ['unchanged_since'],
   },
   {
     name: 'interviews-by-start-day',
     title: 'Interviews by start day',
     describe: 'What happened to the interviews that started on a day',
-    sql: `SELECT d.account, d.survey_id, s.title, d.day, d.interviews_count, d.drop_out_rate, d.length_of_interview,
-  d.is_final, d._observed_at
+    sql: `SELECT d.account, d.survey_id, s.title, d.day, d.interviews_count AS interviews, d.drop_out_rate AS drop_out,
+  d.length_of_interview AS length, d.is_final, d._observed_at AS observed_at
 FROM survey_progress_by_day d
 JOIN surveys s ON s.account = d.account AND s.id = d.survey_id
 WHERE d.sample_source_id IS NULL AND d._missing_since IS NULL
 ORDER BY d.account ASC, d.survey_id ASC, d.day ASC`,
+    dispensable: ['observed_at', 'length'],
   },
   {
     name: 'last-runs',

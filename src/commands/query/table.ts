@@ -1,6 +1,7 @@
 /**
- * A result for a terminal: a table if it fits into the width, otherwise a block for each record. The first rows decide the widths, so that
- * a result of any length begins at once. A text that is too long loses its middle, because titles differ at the end.
+ * A result for a terminal: a table if it fits into the width, otherwise a block for each record. A named query says which columns its table
+ * can do without. The first rows decide the widths, so that a result of any length begins at once. A text that is too long loses its
+ * middle, because titles differ at the end.
  */
 import { setImmediate as eventsHandled } from 'node:timers/promises'
 import stringWidth from 'string-width'
@@ -34,23 +35,28 @@ interface TableOutput {
   /** Columns. */
   readonly width: number
   readonly signal: AbortSignal
+  /** The columns to show. */
+  readonly columns: readonly ResultColumn[]
+  /** Names of columns that the table leaves out, the first of them first, until it fits. */
+  readonly dispensable: readonly string[]
+  /** A sentence below the table; null for none. */
+  readonly note: string | null
 }
 
 /** Returns the number of rows. Rejects with the reason of the signal. */
 export const writeTable = (
   sql: Sql,
   statement: Statement,
-  { write, width, signal }: TableOutput,
+  { write, width, signal, columns, dispensable, note }: TableOutput,
 ): Promise<number> =>
   ofStatement(async () => {
-    const { columns } = statement
     const row = `concat_ws('${SEPARATOR}', ${columns.map((column) => `coalesce(${shownCell(column)}, '')`).join(', ')})`
     let waiting: Cells[] = []
     let layout: Layout | null = null
     let rows = 0
     const laidOut = (): string => {
       const begins = layout === null
-      layout ??= layoutOf(columns, waiting, width)
+      layout ??= layoutOf(columns, dispensable, waiting, width)
       const { head, line } = layout
       const text = waiting.map((cells) => line(cells, rows++)).join('')
       waiting = []
@@ -66,7 +72,7 @@ export const writeTable = (
       }
     }
     const rest = laidOut()
-    await write(`${rest}${layoutEnd(layout, rows)}`)
+    await write(`${rest}${layoutEnd(layout, rows, width)}${noteBelow(rows === 0 ? null : note, width)}`)
     return rows
   })
 
@@ -76,11 +82,25 @@ const SEPARATOR = '\u001f'
 const shownCell = (column: ResultColumn): string =>
   isBare(column) ? readable(column) : onOneLineSql(`left(${readable(column)}, ${CELL_CHARACTERS_MAX})`)
 
-const layoutEnd = (layout: Layout | null, rows: number): string =>
-  `${layout?.isTable === false && rows > 0 ? '\n' : ''}(${counted(rows, 'row')}${layout?.hasCut() === true ? '; longer texts are cut: --format csv or json has them whole' : ''})\n`
+const noteBelow = (note: string | null, width: number): string =>
+  note === null ? '' : `${wrapped(note, width, '')}\n`
+
+const layoutEnd = (layout: Layout | null, rows: number, width: number): string => {
+  const hasCut = layout?.hasCut() === true
+  const leftOut = rows === 0 ? [] : (layout?.leftOut ?? [])
+  const lacks =
+    leftOut.length === 0
+      ? hasCut
+        ? '; longer texts are cut: --format csv or json has them whole'
+        : ''
+      : `; no room for ${leftOut.join(', ')}${hasCut ? ', and longer texts are cut' : ''}: --format csv or json has all`
+  return `${layout?.isTable === false && rows > 0 ? '\n' : ''}${wrapped(`(${counted(rows, 'row')}${lacks})`, width, ' ')}\n`
+}
 
 interface Layout {
   readonly isTable: boolean
+  /** Names of the columns that do not fit. */
+  readonly leftOut: readonly string[]
   readonly head: string
   /** The text of a row; `rowIndex` counts from 0. */
   readonly line: (cells: Cells, rowIndex: number) => string
@@ -88,8 +108,25 @@ interface Layout {
   readonly hasCut: () => boolean
 }
 
-/** The layout for columns whose first rows are `sized`, in lines of `width` characters. */
-const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], width: number): Layout => {
+/** The layout for columns whose first rows are `sized`, in lines of `width` characters: the table with most columns that fits. */
+const layoutOf = (
+  columns: readonly ResultColumn[],
+  dispensable: readonly string[],
+  sized: readonly Cells[],
+  width: number,
+): Layout => {
+  for (const count of [...dispensable, ''].keys()) {
+    const leftOut = dispensable.slice(0, count)
+    const kept = [...columns.keys()].filter((index) => !leftOut.includes(columns[index]?.name ?? ''))
+    const pick = <Item>(items: readonly Item[]) => kept.flatMap((index) => items[index] ?? [])
+    const layout = layoutOfAll(pick(columns), sized.map(pick), width)
+    if (layout.isTable)
+      return { ...layout, leftOut, line: (cells, rowIndex) => layout.line(pick(cells), rowIndex) }
+  }
+  return layoutOfAll(columns, sized, width)
+}
+
+const layoutOfAll = (columns: readonly ResultColumn[], sized: readonly Cells[], width: number): Layout => {
   let isCut = false
   const fitted = (text: string, widthMax: number): string => {
     const fit = cutInMiddle(text, widthMax, stringWidth)
@@ -101,7 +138,7 @@ const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], wid
   const widths = tableWidths(columns, [names, ...sized], width)
   // Without a row, no block shows the names.
   if (widths === null && sized.length > 0)
-    return { isTable: false, head: '', line: blockOf(names, width, fitted), hasCut }
+    return { isTable: false, leftOut: [], head: '', line: blockOf(names, width, fitted), hasCut }
   const indent = ' '.repeat(widths === null ? 0 : sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1))
   const line = (cells: Cells): string => {
     const padded = columns.map((column, index) => {
@@ -117,7 +154,7 @@ const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], wid
   // Names that are wider than the terminal go on in the next line.
   const head = widths === null ? `${namesInLines(names, width)}\n` : line(names)
   const rule = widths === null ? '' : `${widths.map((width) => '-'.repeat(width)).join(GAP)}\n`
-  return { isTable: true, head: `${head}${rule}`, line, hasCut }
+  return { isTable: true, leftOut: [], head: `${head}${rule}`, line, hasCut }
 }
 
 /** A text in lines of `width`, all with the same indent. A word longer than a line loses its middle. */

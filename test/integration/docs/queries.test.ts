@@ -1,3 +1,4 @@
+import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import { NAMED_QUERIES } from '../../../src/commands/query/named.js'
 import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
@@ -62,7 +63,7 @@ test('pace: the query shows the interviews between two nights on the day of the 
       survey_id: id,
       title: on([...NIGHTS].at(-1) ?? 0, id).survey.title,
       day: dateOf(day),
-      interviews_count: countOn(day),
+      interviews: countOn(day),
       gained: day === 0 ? null : countOn(day) - countOn(day - 1),
     }))
     expect(rows.filter(({ survey_id }) => survey_id === id)).toEqual(expected)
@@ -81,7 +82,7 @@ test('sources behind target: the query lists sources that are less complete than
             ? [
                 {
                   survey_id: id,
-                  sample_source_id: source.id,
+                  source_id: source.id,
                   behind: Math.ceil((target * count(progress)) / Number(progress.sample_size)) - reached,
                 },
               ]
@@ -92,14 +93,9 @@ test('sources behind target: the query lists sources that are less complete than
   const rows = (await runQuery('Sources behind target')).filter(
     ({ survey_id }) => survey_id !== world().failing,
   )
-  expect(
-    rows.map(({ survey_id, sample_source_id, behind }) => ({ survey_id, sample_source_id, behind })),
-  ).toEqual(
+  expect(rows.map(({ survey_id, source_id, behind }) => ({ survey_id, source_id, behind }))).toEqual(
     expected.toSorted(
-      (a, b) =>
-        b.behind - a.behind ||
-        a.survey_id - b.survey_id ||
-        Number(a.sample_source_id) - Number(b.sample_source_id),
+      (a, b) => b.behind - a.behind || a.survey_id - b.survey_id || Number(a.source_id) - Number(b.source_id),
     ),
   )
   expect(rows.length).toBeGreaterThan(2)
@@ -107,7 +103,7 @@ test('sources behind target: the query lists sources that are less complete than
 
 test('forecast: the query continues the pace of the last week, and gives no date without a pace', async () => {
   const rows = await world().reader.query(
-    asText('Forecast of completion', ['expected_on', 'expected_from', 'expected_to']),
+    asText('Forecast of completion', ['expected', 'earliest', 'latest']),
   )
   for (const id of world().inField) {
     const [before, now] = [on(WEEK_AGO, id).progress, on(9, id).progress]
@@ -125,23 +121,21 @@ test('forecast: the query continues the pace of the last week, and gives no date
     expect(row).toMatchObject({
       account: world().server.accounts[0]?.name,
       survey_id: id,
-      interviews_count: count(now),
-      sample_size: now.sample_size,
+      interviews: count(now),
+      target: now.sample_size,
       pace_days: 7,
       per_day: Math.round((10 * gained) / 7) / 10,
       title: on(9, id).survey.title,
-      expected_on: days === null ? null : new Date(Date.UTC(2026, 2, 10 + days)).toISOString().slice(0, 10),
+      expected: days === null ? null : new Date(Date.UTC(2026, 2, 10 + days)).toISOString().slice(0, 10),
     })
-    const [from, to] = [row?.expected_from ?? null, row?.expected_to ?? null]
+    const [from, to] = [row?.earliest ?? null, row?.latest ?? null]
     // Days before the first night have daily gains.
-    if (days === null || days === 0) expect([from, to]).toEqual([row?.expected_on, row?.expected_on])
-    else expect(from === null || from <= String(row?.expected_on), `interval of ${id}`).toBe(true)
+    if (days === null || days === 0) expect([from, to]).toEqual([row?.expected, row?.expected])
+    else expect(from === null || from <= String(row?.expected), `interval of ${id}`).toBe(true)
   }
-  expect(rows.some(({ expected_on }) => expected_on !== null && expected_on !== '2026-03-10')).toBe(true)
-  expect(rows.some(({ expected_on }) => expected_on === null)).toBe(true)
-  expect(
-    rows.some(({ expected_from, expected_on }) => expected_from !== null && expected_from !== expected_on),
-  ).toBe(true)
+  expect(rows.some(({ expected }) => expected !== null && expected !== '2026-03-10')).toBe(true)
+  expect(rows.some(({ expected }) => expected === null)).toBe(true)
+  expect(rows.some(({ earliest, expected }) => earliest !== null && earliest !== expected)).toBe(true)
 })
 
 test('forecast: a survey that was last read on the third night has that of this night, with a pace from before the first', async () => {
@@ -175,19 +169,17 @@ test('against the past: the query compares the interviews of the last week with 
     else
       expect(row).toMatchObject({
         gained: grown('complete'),
-        recent_incidence_rate: recent,
-        earlier_incidence_rate: before.target_incidence_rate,
-        recent_drop_out_rate: recentDropOut,
-        earlier_drop_out_rate: before.drop_out_rate,
+        incidence: recent,
+        incidence_before: before.target_incidence_rate,
+        drop_out: recentDropOut,
+        drop_out_before: before.drop_out_rate,
       })
   }
   expect(rows.length).toBeGreaterThan(2)
 })
 
 test('changes: the query lists what changed between the last two nights', async () => {
-  const rows = (await runQuery('Changes of the last day')).filter(
-    ({ sample_source_id }) => sample_source_id === null,
-  )
+  const rows = (await runQuery('Changes of the last day')).filter(({ source_id }) => source_id === null)
   const [before, now] = world()
     .nights.slice(-2)
     .map(({ surveys }) => surveys)
@@ -197,14 +189,12 @@ test('changes: the query lists what changed between the last two nights', async 
     if (old === undefined) return [`${id} added`]
     return Object.keys(survey)
       .filter((name) => name !== 'updated_at' && survey[name] !== old[name])
-      .map((name) => `${id} changed ${name} ${old[name]} -> ${survey[name]}`)
+      .map((name) => `${id} ${name} ${old[name]} -> ${survey[name]}`)
   })
   expect(
     rows
-      .map(({ survey_id, kind, field, from_value, to_value }) =>
-        field === null
-          ? `${survey_id} ${kind}`
-          : `${survey_id} ${kind} ${field} ${from_value} -> ${to_value}`,
+      .map(({ survey_id, change, from_value, to_value }) =>
+        change === 'added' ? `${survey_id} added` : `${survey_id} ${change} ${from_value} -> ${to_value}`,
       )
       .toSorted(),
   ).toEqual(expected.toSorted())
@@ -225,23 +215,23 @@ test('incidence and drop-out: the queries give the rates of each source, and poo
     const expected = sources.map((source, place) => {
       const p = sourceProgress[place] as Row
       return {
-        sample_source_id: source.id,
+        source_id: source.id,
         provider: source.provider,
         interviews: interviewsIn(p),
-        target_incidence_rate: p.target_incidence_rate,
-        drop_out_rate: p.drop_out_rate,
+        incidence: p.target_incidence_rate,
+        drop_out: p.drop_out_rate,
       }
     })
     const actual = bySource
       .filter(({ survey_id }) => survey_id === id)
-      .map(({ sample_source_id, provider, interviews, target_incidence_rate, drop_out_rate }) => ({
-        sample_source_id,
+      .map(({ source_id, provider, interviews, incidence, drop_out }) => ({
+        source_id,
         provider,
         interviews,
-        target_incidence_rate,
-        drop_out_rate,
+        incidence,
+        drop_out,
       }))
-      .toSorted((a, b) => Number(a.sample_source_id) - Number(b.sample_source_id))
+      .toSorted((a, b) => Number(a.source_id) - Number(b.source_id))
     expect(actual).toEqual(expected)
   }
   const byProvider = await runQuery('Incidence and drop-out by provider')
@@ -250,7 +240,7 @@ test('incidence and drop-out: the queries give the rates of each source, and poo
       JOIN sample_source_progress p ON p.survey_id = s.survey_id AND p.sample_source_id = s.id`,
   )
   for (const row of byProvider) {
-    const sources = stored.filter((p) => p.provider === row.provider && p.country_code === row.country_code)
+    const sources = stored.filter((p) => p.provider === row.provider && p.country_code === row.country)
     const sum = (value: (p: Row) => number) => sources.reduce((total, p) => total + value(p), 0)
     const [complete, incomplete] = [
       sum((p) => Number(p.complete_individuals)),
@@ -258,10 +248,11 @@ test('incidence and drop-out: the queries give the rates of each source, and poo
     ]
     const [targets, all] = [complete + sum((p) => Number(p.screen_out_individuals)), sum(interviewsIn)]
     expect(row).toMatchObject({
+      surveys: new Set(sources.map(({ survey_id }) => survey_id)).size,
       sources: sources.length,
       complete,
-      target_incidence_rate: targets === 0 ? null : complete / targets,
-      drop_out_rate: all === 0 ? null : incomplete / all,
+      incidence: targets === 0 ? null : complete / targets,
+      drop_out: all === 0 ? null : incomplete / all,
     })
   }
   expect(byProvider.length).toBeGreaterThan(2)
@@ -342,12 +333,14 @@ test('interviews by start day: the query gives the counts of the API for that da
     ),
   )
   const [account] = world().server.accounts
-  for (const { day, interviews_count, drop_out_rate } of own.slice(-3)) {
+  for (const { day, interviews, drop_out } of own.slice(-3)) {
     const response = await fetch(
       `${world().server.baseUrl}/surveys/${moved}/fieldwork_progress?started_after=${day}T00:00:00Z&started_before=${day}T23:59:59Z`,
       { headers: { 'Authorization-ID': String(account?.id), 'Authorization-Token': account?.token ?? '' } },
     )
-    expect(await response.json()).toMatchObject({ fieldwork_progress: { interviews_count, drop_out_rate } })
+    expect(await response.json()).toMatchObject({
+      fieldwork_progress: { interviews_count: interviews, drop_out_rate: drop_out },
+    })
   }
 })
 
@@ -396,7 +389,7 @@ test('an analyst: how did a survey go on each day of the last week?', async () =
         survey_id: id,
         title: on(9, id).survey.title,
         day: dateOf(day),
-        interviews_count: countOn(day),
+        interviews: countOn(day),
         gained: countOn(day) - countOn(day - 1),
       })),
     )
@@ -428,9 +421,9 @@ test('an analyst: how many interviews has each source, in which country, and on 
       source.country_code,
       sourceProgress[place]?.interviews_count,
     ])
-    expect(
-      new Set(inOrder.map((row) => [row.sample_source_id, row.country_code, row.interviews_count].join())),
-    ).toEqual(new Set(expected.map((cells) => cells.join())))
+    expect(new Set(inOrder.map((row) => [row.source_id, row.country, row.interviews].join()))).toEqual(
+      new Set(expected.map((cells) => cells.join())),
+    )
   }
   for (const id of tried(world().inField.filter((one) => one !== world().unlisted))) {
     const rows = await asked('source-pace-by-day', '--survey', String(id), '--days', '7')
@@ -442,17 +435,39 @@ test('an analyst: how many interviews has each source, in which country, and on 
         const place = night.sources.findIndex((one) => one.id === source)
         return Number(night.sourceProgress[place]?.interviews_count)
       }
-      expect(rows.filter(({ sample_source_id }) => sample_source_id === source)).toMatchObject(
+      expect(rows.filter(({ source_id }) => source_id === source)).toMatchObject(
         LAST_WEEK.map((day) => ({
-          country_code,
+          country: country_code,
           day: dateOf(day),
-          interviews_count: countOn(day),
+          interviews: countOn(day),
           gained: countOn(day) - countOn(day - 1),
         })),
       )
     }
     expect(known.length).toBeGreaterThan(0)
   }
+})
+
+test('at 80 columns, the result of every query is a table, with the account only where there are several', async () => {
+  const env = { FIELDWORK_SYNC_WAREHOUSE: world().warehouse }
+  const answer = async (...args: readonly string[]) => (await runWarm(['query', ...args], env)).stdout
+  for (const { name, note = '' } of NAMED_QUERIES) {
+    const table = await answer(name)
+    const [head = '', rule = '', first = ''] = table.split('\n')
+    expect(rule, `${name} is a table`).toMatch(/^-+( {2}-+)+$/)
+    expect(first, `${name} has rows`).not.toBe('')
+    expect(Math.max(...table.split('\n').map((line) => stringWidth(line))), name).toBeLessThanOrEqual(80)
+    // What the table leaves out is named below it, and csv has it.
+    const below = table.slice(table.lastIndexOf('\n(')).replaceAll(/\s+/g, ' ')
+    const leftOut = /no room for ([\w, ]+?)(?:, and|:)/.exec(below)?.[1]?.split(', ') ?? []
+    const [columns = ''] = (await answer(name, '--format', 'csv')).split('\n')
+    expect(new Set(['account', ...head.trim().split(/ +/), ...leftOut]), name).toEqual(
+      new Set(columns.split(',')),
+    )
+    expect(head, name).not.toMatch(/\baccount\b/)
+    expect(below).toContain(note)
+  }
+  expect(await answer('SELECT account, id FROM surveys')).toMatch(/^account {2}/)
 })
 
 test('the queries of the other pages run on a published file', async () => {
