@@ -21,6 +21,11 @@ export const TOUCHES = ['none', 'interviews', 'sources', 'both'] as const
 
 export type Touch = (typeof TOUCHES)[number]
 
+/** `odd`: many scripts, quotes, emoji, and titles that look like another type. `plain`: as most people write them. */
+export const TITLES = ['odd', 'plain'] as const
+
+export type Titles = (typeof TITLES)[number]
+
 /** `usual` is the default as on the command line; null for an option without a default. */
 const option = (usual: string | null, describe: string) => ({ default: usual, describe })
 
@@ -47,6 +52,7 @@ export const OPTIONS = {
     'none',
     'Complete surveys whose interviews are corrected later, and the longest delay: none or such as 25%/90d',
   ),
+  titles: option('odd', `Titles of surveys and names of sources: ${TITLES.join(', ')}`),
   startAt: option('2026-03-01T00:00:00Z', "Where the world's clock starts"),
   clock: option('real', "Speed of the world's clock: real, frozen or a factor such as 600x"),
   faults: option(null, 'YAML or JSON file of faults: answers that come late, broken, changed or not at all'),

@@ -21,7 +21,7 @@ const MORE_NIGHTS = 8
 
 await rm(warehouse, { recursive: true, force: true })
 say('1. A local server with the same API: 60 surveys, at most 60 requests in any 2 seconds')
-const world = await startWorld('--surveys 60 --seed 6 --rate-limit 60/2s --clock frozen')
+const world = await startWorld('--surveys 60 --seed 6 --rate-limit 60/2s --clock frozen --titles plain')
 try {
   console.log(`   ${world.baseUrl}`)
 

@@ -23,7 +23,7 @@ try {
   const first = await openTerminal({ cwd: directory, env })
   const second = await openTerminal({ cwd: directory, env })
   first.type(
-    'fieldwork-sync reference-server --port 0 --seed 5 --surveys 60 --clock frozen --rate-limit 60/1s',
+    'fieldwork-sync reference-server --port 0 --seed 5 --surveys 60 --clock frozen --rate-limit 60/1s --titles plain',
   )
   const { base_url, accounts } = JSON.parse((await first.waitFor('\n')).trim())
   const settings = {

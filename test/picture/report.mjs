@@ -7,7 +7,7 @@ const PICTURE = new URL('../../docs/images/report.png', import.meta.url).pathnam
 const NIGHTS = 12
 
 await inDirectory(async (directory) => {
-  const world = await startWorld('--seed 12 --surveys 300 --clock frozen --rate-limit 600/1s')
+  const world = await startWorld('--seed 12 --surveys 300 --clock frozen --rate-limit 600/1s --titles plain')
   try {
     const env = { ...envOf(world, join(directory, 'warehouse')), FIELDWORK_SYNC_RATE_LIMIT: '600/1s' }
     const run = (...args) => execFileSync(process.execPath, [main, ...args], { env, stdio: 'ignore' })

@@ -121,7 +121,7 @@ const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): Sampl
   const hashid = hashidOf(random)
   const panelistIdRequired = random.chance(0.5)
   const timeStyle = drawTimeStyle(random, grain)
-  const name = sourceNameOf(random)
+  const name = sourceNameOf(random, plan.titles)
   const number = random.below(1_000)
   const shown: SampleSourceResource = {
     id,

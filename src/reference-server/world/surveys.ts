@@ -103,7 +103,7 @@ export const surveyResource = (
   const edits = (wanted: ChangeCode): number => past.filter(({ code }) => code === wanted).length
   return {
     id: surveyId(plan, index),
-    title: titleOf(random, edits(TITLE_EDIT)),
+    title: titleOf(random, edits(TITLE_EDIT), plan.titles),
     created_at: formatIsoTime(past.at(0)?.at ?? 0, createdStyle),
     updated_at: formatIsoTime(updatedAt, exactly(updatedAt, updatedStyle)),
     hashid,

@@ -4,7 +4,7 @@
  * The n-th moment of creation needs no other survey, and moments grow with n. So the order of the list (created_at descending, then id
  * descending) is n descending, without a sort, and its last page costs as much as its first.
  */
-import type { SourceChanges, Touch } from '../option-texts.js'
+import type { SourceChanges, Titles, Touch } from '../option-texts.js'
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { PURPOSES, Random, type WorldKey } from './random.js'
@@ -20,6 +20,8 @@ export interface WorldPlan extends WorldKey {
   readonly touch?: Touch
   /** By default there are none. */
   readonly lateCorrections?: LateCorrections
+  /** By default `odd`. They change no other fact of the world. */
+  readonly titles?: Titles
 }
 
 export interface LateCorrections {

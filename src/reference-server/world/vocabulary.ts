@@ -1,8 +1,9 @@
 /**
  * The texts of the world: titles in many scripts, with quotes, backslashes, commas and emoji, or that look like a number,
- * a formula or nothing; project ids that look like numbers but are strings; the countries of sources; moments in different
+ * a formula or nothing, or plain ones; project ids that look like numbers but are strings; the countries of sources; moments in different
  * styles. Every text is one line and valid by the API document. Invisible characters are written as escapes.
  */
+import type { Titles } from '../option-texts.js'
 import { MICROS_PER_MS, MICROS_PER_SECOND, type TimeStyle } from '../time.js'
 import type { Random } from './random.js'
 import type { Grain } from './timeline.js'
@@ -52,12 +53,24 @@ const BARE_TITLE_PROBABILITY = 0.06
 const MARKETS = ['FR', 'DE', 'UK', 'US', 'IN', 'JP', 'BR', 'worldwide', 'Q1', 'Q2', 'pilot'] as const
 
 /** The title after `edits` edits, each of which changes it. */
-export const titleOf = (random: Random, edits: number): string => {
-  const base = random.chance(BARE_TITLE_PROBABILITY)
-    ? random.pick(BARE_TITLES)
-    : `${random.pick(SUBJECTS)} ${random.pick(MARKETS)} ${1 + random.below(40)}`
+export const titleOf = (random: Random, edits: number, titles: Titles = 'odd'): string => {
+  const base = titles === 'plain' ? plainTitleOf(random) : oddTitleOf(random)
   return edits === 0 ? base : `${base} (v${edits + 1})`
 }
+
+const oddTitleOf = (random: Random): string =>
+  random.chance(BARE_TITLE_PROBABILITY)
+    ? random.pick(BARE_TITLES)
+    : `${random.pick(SUBJECTS)} ${random.pick(MARKETS)} ${1 + random.below(40)}`
+
+const PLAIN_SUBJECTS =
+  'Brand tracker|Customer satisfaction|Ad test|Concept test|Pack test|Price study|Usage study|Image study'.split(
+    '|',
+  )
+const PLAIN_MARKETS = 'DE|FR|UK|US|ES|IT|NL|PL|JP|BR'.split('|')
+
+const plainTitleOf = (random: Random): string =>
+  `${random.pick(PLAIN_SUBJECTS)} ${random.pick(PLAIN_MARKETS)}, wave ${1 + random.below(24)}`
 
 /** A project id drawn from the stream of its edit; null is not set. The id differs from `unlike`, the previous id. */
 export const projectIdOf = (random: Random, unlike: string | null | undefined): string | null => {
@@ -75,8 +88,11 @@ const drawProjectId = (random: Random): string | null => {
 }
 
 const SOURCE_NAMES = 'Main panel|Boost 18–24|Client file|Réseaux sociaux|オンラインパネル|Import'.split('|')
+/** As many as the odd ones, so that a name takes the same numbers of the stream. */
+const PLAIN_SOURCE_NAMES = 'Main panel|Boost 18–24|Client file|Social media|Online panel|Import'.split('|')
 
-export const sourceNameOf = (random: Random): string => `${random.pick(SOURCE_NAMES)} ${1 + random.below(9)}`
+export const sourceNameOf = (random: Random, titles: Titles = 'odd'): string =>
+  `${random.pick(titles === 'plain' ? PLAIN_SOURCE_NAMES : SOURCE_NAMES)} ${1 + random.below(9)}`
 
 const SOURCE_DESCRIPTIONS = [
   '',

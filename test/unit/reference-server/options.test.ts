@@ -32,6 +32,7 @@ describe('options of the reference server', () => {
       sourceChanges: 'with-survey',
       touch: 'none',
       lateCorrections: { label: 'none', share: 0, days: 0 },
+      titles: 'odd',
       startAt: Date.parse('2026-03-01T00:00:00Z') * 1000,
       clock: { label: 'real', factor: 1 },
       faults: null,

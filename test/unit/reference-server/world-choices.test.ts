@@ -161,3 +161,24 @@ describe('--late-corrections', () => {
     expect(new Set(delays).size).toBeGreaterThan(1)
   })
 })
+
+test('plain titles change titles and the names of sources, and nothing else', async () => {
+  const plainNames = ['Main panel', 'Boost 18–24', 'Client file', 'Social media', 'Online panel', 'Import']
+  const truthOf = async (titles: 'odd' | 'plain') => {
+    await using api = await startApi({ surveys: 200, pageSize: 1000, titles })
+    return [...(await readAll(api)).values()]
+  }
+  const [odd, plain, again] = [await truthOf('odd'), await truthOf('plain'), await truthOf('plain')]
+  const unnamed = (surveys: readonly Survey[]) =>
+    surveys.map(({ title, sample_sources, ...rest }) => ({
+      ...rest,
+      sample_sources: sample_sources.map(({ name, ...source }) => source),
+    }))
+  expect(unnamed(plain)).toEqual(unnamed(odd))
+  expect(again).toEqual(plain)
+  for (const { title, sample_sources } of plain) {
+    expect(title).toMatch(/^[A-Z][a-z ]+ [A-Z]{2}, wave \d+( \(v\d\))?$/)
+    for (const { name } of sample_sources) expect(plainNames).toContain(name.replace(/ \d$/, ''))
+  }
+  expect(odd.some(({ title }) => /[^\0-\u00ff]/.test(title))).toBe(true)
+})
