@@ -206,9 +206,7 @@ const planSection = (report: PlanReport): string => {
     isKept
       ? `plan: no line can be read from ${file}; ${kept} of earlier runs stay`
       : `plan: ${kept} from ${file}`,
-    ...(unknown === 0
-      ? []
-      : [`  ${humanCount(unknown)} about a survey or project that the API does not show`]),
+    ...(unknown === 0 ? [] : [`  ${humanCount(unknown)} about what the API does not show`]),
     ...(rejectedLines === 0 ? [] : [`  ${counted(rejectedLines, 'line')} rejected`]),
     ...lines,
     ...(rest > 0 ? [`  and ${humanCount(rest)} more`] : []),

@@ -186,7 +186,7 @@ export interface PlanReport extends Pick<PlanFile, 'rejectedLines' | 'problems'>
   readonly file: string
   /** The number of stored lines: from the file, or from an earlier run if no line of the file can be read. */
   readonly stored: number
-  /** The number of stored lines about a survey or project that the API does not show. */
+  /** The number of stored lines about what the API does not show. */
   readonly unknown: number
   /** Whether the stored lines come from an earlier run. */
   readonly isKept: boolean

@@ -8,6 +8,7 @@ import {
   boolean,
   columnsOf,
   date,
+  double,
   type Fields,
   nullable,
   type Reference,
@@ -221,18 +222,35 @@ export const freshness = main(
   },
 )
 
-const PLAN_FIELDS = {
-  survey_id: bigint.orNull('ID of the survey; null = every survey of the project without a line of its own'),
-  project_id: varchar.orNull('The project, as in surveys.project_id; null = the line is about one survey'),
-  due_on: date('Last day on which the survey may reach its target, UTC'),
+export const PLAN_FIELDS = {
+  survey_id: bigint.orNull(
+    'ID of the survey that the line is about, or that its sources belong to; null = not given',
+  ),
+  project_id: varchar.orNull(
+    'Project that the line is about, or that its sources belong to, as in surveys.project_id; null = not given, or the line names a survey or the ID of a source',
+  ),
+  sample_source_id: bigint.orNull('ID of the sample source that the line is about; null = not given'),
+  source: varchar.orNull(
+    'Name of the sample sources that the line is about, in which * is any text; null = not given, or the line has the ID of a source',
+  ),
+  due_on: date.orNull('Last day on which the survey may reach its target, UTC'),
+  starts_on: date.orNull('Day on which fieldwork is to start'),
+  incidence: double.orNull('Incidence that was sold, above 0 and up to 1'),
+  loi_minutes: double.orNull('Length of interview that was sold, minutes'),
+  cpi: double.orNull('Cost of a complete interview, in currency'),
+  currency: varchar.orNull('Currency of cpi, ISO 4217; null without cpi'),
+  supplier: varchar.orNull('Supplier of the sources; null in lines about surveys and projects'),
+  owner: varchar.orNull('Mail address of the person who is responsible for the survey'),
+  quiet_until: date.orNull('Last day on which nobody needs to look at the survey'),
   note: varchar.orNull('Note of the line'),
+  line: bigint('Number of the line in the file; the first line names the columns'),
 }
 export type PlanLine = { readonly account: string } & RowOf<typeof PLAN_FIELDS>
 
 export const plan = main(
   'plan',
-  'What was planned for surveys and projects, from the file of the setting `plan`; one row per line. Each sync replaces all rows',
-  ['survey_id', 'project_id'],
+  'What was planned and sold, from the file of the setting `plan`; one row per line about a survey, a project or sources. Each sync replaces all rows',
+  ['survey_id', 'project_id', 'sample_source_id', 'source'],
   PLAN_FIELDS,
 )
 

@@ -286,7 +286,7 @@ export const settingsSchema = section({
   plan: setting(filePath, 'path')
     .optional()
     .describe(
-      'CSV file with what was planned for surveys and projects, such as due dates; relative to the directory of the settings file',
+      'CSV file with what was planned and sold for surveys, projects and sources, such as due dates and incidence; relative to the directory of the settings file',
     ),
   limits: section({
     request_timeout: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),

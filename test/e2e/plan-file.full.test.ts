@@ -50,9 +50,9 @@ test('each sync replaces the plan, reports wrong lines, and keeps all if none ca
   expect(first.code).toBe(0)
   expect(first.stderr).toContain('6 lines of the plan cannot be read')
   expect(first.stdout).toContain(`plan: 3 lines from ${file}
-  1 about a survey or project that the API does not show
+  1 about what the API does not show
   6 lines rejected
-  line 5: due_on must be a day as YYYY-MM-DD: write 2026-12-31 instead of 31.12.2026
+  line 5: due_on must be a day as YYYY-MM-DD: write 2026-12-31, not "31.12.2026"
   line 6: survey 2 is in line 2 already
   line 7: survey_id must be the number of a survey, not "a"
   line 8: survey_id must be the number of a survey, not "b"

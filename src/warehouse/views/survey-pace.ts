@@ -5,6 +5,7 @@ import { freshness, ofSurvey, plan, surveyProgress, surveys } from '../../model/
 import { utcDay } from '../history/compaction.js'
 import { DEADLINE_STEPS, FORECAST_STEPS } from './forecast.js'
 import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
+import { SURVEY_PLANS_STEP } from './plan.js'
 import { surveyObservations } from './progress-periods.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
@@ -67,6 +68,7 @@ export const surveyPace: ViewDeclaration = {
         'Due date of the survey in plan, or else of its project: the last day, UTC, on which it may reach its target; null without one',
     }),
     columnOf(plan, 'note', { name: 'due_note', comment: 'Note of that line' }),
+    ...columnsFrom(plan, ['starts_on', 'owner', 'quiet_until']),
     ...columnsOf({
       deadline: nullable(
         varcharOf(
@@ -127,6 +129,7 @@ rates AS (
   FROM pace
 ),
 ${TODAY_STEP},
+${SURVEY_PLANS_STEP},
 goals AS (
   SELECT
     p.*,
@@ -134,14 +137,12 @@ goals AS (
     t.sample_size AS target, t.interviews_count AS reached,
     t.completion_rate, t.target_incidence_rate, t.drop_out_rate,
     n.today,
-    coalesce(d.due_on, e.due_on) AS due_on,
-    CASE WHEN d.due_on IS NULL THEN e.note ELSE d.note END AS due_note
+    l.due_on, l.due_note, l.starts_on, l.owner, l.quiet_until
   FROM main.survey_progress t
   JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
   JOIN rates p ON p.account = t.account AND p.survey_id = t.survey_id
   LEFT JOIN newest n ON n.account = t.account
-  LEFT JOIN main.plan d ON d.account = t.account AND d.survey_id = t.survey_id
-  LEFT JOIN main.plan e ON e.account = t.account AND e.survey_id IS NULL AND e.project_id = s.project_id
+  LEFT JOIN survey_plans l ON l.account = t.account AND l.survey_id = t.survey_id
 ),
 ${FORECAST_STEPS},
 ${DEADLINE_STEPS}
@@ -166,6 +167,9 @@ SELECT
   j.expected_to,
   j.due_on,
   j.due_note,
+  j.starts_on,
+  j.owner,
+  j.quiet_until,
   j.deadline COLLATE C AS deadline,
   j.needed_per_day,
   j.target_incidence_rate,

@@ -143,7 +143,7 @@ const accountReport = (command: RunCommand) =>
 const plan = object('The plan; null without the setting `plan`', {
   file: text('Path of the file'),
   stored: count('Lines in the table plan'),
-  unknown: count('Of these, those about a survey or project that the API does not show'),
+  unknown: count('Of these, those about what the API does not show'),
   is_kept: flag('Whether they are of an earlier run, because no line of the file can be read'),
   rejected_lines: count('Lines that cannot be read'),
   problems: list(

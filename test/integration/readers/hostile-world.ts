@@ -69,8 +69,8 @@ export const HOSTILE_WORLD: readonly string[] = [
     changed_at AS sources_read_at, changed_at AS source_progress_read_at, CASE WHEN k % 3 = 1 THEN 'answered 500' END AS last_error FROM surveys`,
   // Around the day of the newest reading, and of two projects whose names differ only in case.
   `INSERT INTO plan BY NAME ${surveys} SELECT account, id AS survey_id, DATE '2026-03-09' + CAST(40 * k - 120 AS INTEGER) AS due_on,
-    ['n', 'N'][1 + k % 2] AS note FROM surveys WHERE k % 4 < 3`,
-  `INSERT INTO plan BY NAME SELECT account, unnest(['p', 'P']) AS project_id, unnest([DATE '2026-03-08', DATE '2026-12-31']) AS due_on
+    ['n', 'N'][1 + k % 2] AS note, 2 + k AS line FROM surveys WHERE k % 4 < 3`,
+  `INSERT INTO plan BY NAME SELECT account, unnest(['p', 'P']) AS project_id, unnest([DATE '2026-03-08', DATE '2026-12-31']) AS due_on, 1 AS line
     FROM (SELECT unnest(['Acme', 'acme']) AS account)`,
   `INSERT INTO _sync.runs BY NAME ${surveys} SELECT 'r' || k AS run_id, account, '0.1.0' AS version, 'sync' AS command, changed_at AS started_at,
     CASE WHEN k <> 3 THEN changed_at + to_milliseconds(61900) END AS ended_at, CASE WHEN k % 2 = 0 THEN 'complete' ELSE 'partial' END AS status,

@@ -13,6 +13,7 @@ import { type Instant, minusMs } from '../../../src/model/instant.js'
 import type { RowCounts, RunReport } from '../../../src/model/run.js'
 import { zeroCounters } from '../../../src/model/run-record.js'
 import type { Rejection } from '../../../src/model/survey-source.js'
+import { PLAN_FIELDS, type PlanLine } from '../../../src/model/tables.js'
 import type {
   AccountWarehouse,
   BundleOutcome,
@@ -68,6 +69,12 @@ export const source = (id: number, change: Partial<SampleSource> = {}): SampleSo
     hashid: `h${id}`,
     ...change,
   })
+
+/** A line of the plan of `acme` that names and says nothing but `change`. */
+export const planLine = (change: Partial<PlanLine>): PlanLine => ({
+  account: 'acme',
+  ...rowOf(PLAN_FIELDS, change),
+})
 
 /** Progress with `complete` complete interviews and nothing else known of the statuses. */
 export const progress = (complete: number, change: Partial<Progress> = {}): Progress =>

@@ -6,6 +6,7 @@ import {
   bundle,
   daysRead,
   list,
+  planLine,
   progress,
   reconstructed,
   runReport,
@@ -33,9 +34,9 @@ export const publishedOnce = publishedCopies(async ({ account, database }) => {
     [1, 2, 3].map((id) => reconstructed(id, [1, 2], progress(1), minute(1))),
     'run-1',
   )
-  const due = { account: 'acme', due_on: '2026-03-09', note: 'Ünïcode; "quoted"' }
-  const ids = [1, 2, 3, 9].map((survey_id) => ({ ...due, survey_id, project_id: null }))
-  await storePlan(database, [...ids, { ...due, survey_id: null, project_id: 'wave 3', note: null }])
+  const due = { due_on: '2026-03-09', note: 'Ünïcode; "quoted"' }
+  const ids = [1, 2, 3, 9].map((survey_id) => planLine({ ...due, survey_id, line: 1 + survey_id }))
+  await storePlan(database, [...ids, planLine({ project_id: 'wave 3', source: 'S*', cpi: 4.5, line: 11 })])
   await account.finishRun(runReport())
 })
 

@@ -3,7 +3,14 @@ import { expect, test } from 'vitest'
 import { schemaAsMarkdown } from '../../../../src/commands/schema.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { RULES, reasonSql } from '../../../../src/warehouse/views/needs-action-rules.js'
+import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from '../../../../src/warehouse/views/plan.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+/** Its steps are for views of sources. */
+const SOURCE_PLANS = {
+  name: 'source_plans',
+  sql: `WITH ${SURVEY_PLANS_STEP},\n${SOURCE_PLANS_STEPS}\nFROM source_plans`,
+}
 
 /** A step begins a line with `name AS (`, and ends with a line that begins with `)`. */
 const stepsOf = (sql: string) =>
@@ -14,7 +21,7 @@ const stepsOf = (sql: string) =>
 test('each step of each view runs by itself, after those above it', async () => {
   const { rows } = await testWarehouse()
   const counts: Record<string, number> = {}
-  for (const { name: view, sql } of ALL_VIEWS) {
+  for (const { name: view, sql } of [...ALL_VIEWS, SOURCE_PLANS]) {
     const steps = stepsOf(sql)
     counts[view] = steps.length
     for (const { name, upToHere } of steps)
@@ -22,7 +29,7 @@ test('each step of each view runs by itself, after those above it', async () => 
         { rows: 0 },
       ])
   }
-  expect(counts).toMatchObject({ survey_pace: 43, sample_source_pace: 37, needs_action: 13 })
+  expect(counts).toMatchObject({ survey_pace: 44, sample_source_pace: 37, needs_action: 13, source_plans: 6 })
 })
 
 test('each rule of needs_action is an expression of its own, and the page of tables names its kind', () => {

@@ -6,7 +6,7 @@ import type { Instant } from '../../../../src/model/instant.js'
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { needsAction } from '../../../../src/warehouse/views/needs-action.js'
 import { minute } from '../../../support/time/instants.js'
-import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { bundle, list, planLine, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** Two o'clock in a night of March 2026, UTC. */
@@ -231,9 +231,7 @@ test('needs_action has a row for each survey and reason', async () => {
     await account.commitBundles(bundles, RUN)
   }
   const due = Object.values(CASES).flatMap(({ due: due_on }, place) =>
-    due_on === undefined
-      ? []
-      : [{ account: 'acme', survey_id: place + 1, project_id: null, due_on, note: null }],
+    due_on === undefined ? [] : [planLine({ survey_id: place + 1, due_on, line: place + 2 })],
   )
   expect(await storePlan(database, due)).toEqual({ stored: due.length, unknown: 0 })
   const found = await rows(

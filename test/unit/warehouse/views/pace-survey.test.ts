@@ -7,7 +7,7 @@ import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { unsoundnessIn } from '../../../support/oracle/soundness.js'
 import { hourOf as at, instantOf } from '../../../support/time/instants.js'
-import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { bundle, list, planLine, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { sharedWarehouse, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
@@ -305,6 +305,9 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       expected_to: null,
       due_on: null,
       due_note: null,
+      starts_on: null,
+      owner: null,
+      quiet_until: null,
       deadline: null,
       needed_per_day: null,
       target_incidence_rate: null,
@@ -328,9 +331,11 @@ test('survey_pace knows the due date of a survey, or else of its project', async
   // The account was read again four days later, but not the sixth survey. The fourth may be ready on that day.
   const later = [1, 2, 3, 4, 5].map((id) => bundle(id, at(14), [source(id * 10)], read(id === 4 ? 98 : 65)))
   await account.commitBundles(later, RUN)
-  const due = (survey_id: number | null, project_id: string | null, due_on: string, note: string | null) => ({
-    ...{ account: 'acme', survey_id, project_id, due_on, note },
-  })
+  let line = 1
+  const due = (survey_id: number | null, project_id: string | null, due_on: string, note: string | null) => {
+    line += 1
+    return planLine({ survey_id, project_id, due_on, note, line })
+  }
   const rows = [
     ...[
       due(1, null, '2026-03-15', null),
