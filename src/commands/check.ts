@@ -24,7 +24,7 @@ import { ifMissing } from '../publish/replace-file.js'
 import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
 import type { Storage } from '../storage/storage.js'
-import type { Named } from '../warehouse/unknown-names.js'
+import type { Sql } from '../warehouse/connection/database.js'
 import type { CliContext, Work } from './context.js'
 import { openTelemetry } from './monitored-run.js'
 import { jsonOf } from './text/json.js'
@@ -98,23 +98,17 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   checks.push(...addressChecks(settings))
   const { plan } = settings
   if (plan !== null) {
-    const problem = problemOfPlan(plan)
-    const rows = plan.rows ?? []
-    const named = rows.map((row) => ({
-      account: row.account,
-      survey: row.survey_id,
-      project: row.project_id,
-    }))
-    if (problem === null) {
-      const detail = `${plan.path} has ${counted(rows.length, 'line')}${await inVain(settings, named, signal)}`
-      checks.push({ what: 'plan', ok: true, detail })
-    } else fail('plan', problem)
+    const detail = await planDetail(settings, plan, signal)
+    if (plan.problems.length === 0) checks.push({ what: 'plan', ok: true, detail })
+    // A failed check, although a sync works with the other lines.
+    else fail('plan', new ExpectedError('plan_unreadable', detail))
   }
   for (const { name, exclude } of settings.accounts) {
-    const { namedBy } = await import('../warehouse/unknown-names.js')
+    const { namedBy, unknownNames } = await import('../warehouse/unknown-names.js')
     const named = namedBy(name, exclude)
     if (named.length === 0) continue
-    const detail = `${counted(named.length, 'survey or project', 'surveys and projects')}${await inVain(settings, named, signal)}`
+    const unknown = await fromPublished(settings, signal, (sql) => unknownNames(sql, named))
+    const detail = `${counted(named.length, 'survey or project', 'surveys and projects')}${notShown(unknown)}`
     checks.push({ what: `exclude of ${name}`, ok: true, detail })
   }
   const { holdStorage } = await import('../storage/open.js')
@@ -137,25 +131,54 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
 
 const NAMES_MAX = 5
 
-/** The names that the published state does not have, in words. Empty without a published state, or if the state cannot be read. */
-const inVain = async (settings: Settings, named: readonly Named[], signal: AbortSignal): Promise<string> => {
+const NO_NAMES: readonly string[] = []
+
+/** The names that `find` returns. None without a published state, or if the state cannot be read. */
+const fromPublished = async (
+  settings: Settings,
+  signal: AbortSignal,
+  find: (sql: Sql) => Promise<readonly string[]>,
+): Promise<readonly string[]> => {
   const { findState } = await import('../storage/open.js')
   const { readPublished } = await import('../warehouse/status.js')
-  const { unknownNames } = await import('../warehouse/unknown-names.js')
   try {
     const { published } = await findState(settings, signal)
-    if (published === null) return ''
-    const unknown = await readPublished(published, signal, (database) =>
-      database.exclusively((sql) => unknownNames(sql, named)),
-    )
-    if (unknown.length === 0) return ''
-    const more = unknown.length > NAMES_MAX ? `, and ${humanCount(unknown.length - NAMES_MAX)} more` : ''
-    return `; the API does not show ${unknown.slice(0, NAMES_MAX).map(onOneLine).join(', ')}${more}`
+    if (published === null) return NO_NAMES
+    return await readPublished(published, signal, (database) => database.exclusively(find))
   } catch (error) {
     // The check of the warehouse reports this error.
-    if (error instanceof ExpectedError && !isStop(error)) return ''
+    if (error instanceof ExpectedError && !isStop(error)) return NO_NAMES
     throw error
   }
+}
+
+const notShown = (unknown: readonly string[]): string =>
+  unknown.length === 0 ? '' : `; the API does not show ${firstOf(unknown, ', ')}`
+
+const firstOf = (names: readonly string[], separator: string, count = names.length): string => {
+  const shown = names.slice(0, NAMES_MAX).map(onOneLine)
+  const more = count > shown.length ? [`and ${humanCount(count - shown.length)} more`] : []
+  return [...shown, ...more].join(separator)
+}
+
+/** How many lines the plan has, which lines are wrong, and which are about nothing that the API shows. */
+const planDetail = async (settings: Settings, plan: PlanFile, signal: AbortSignal): Promise<string> => {
+  const { path, rows, problems, rejectedLines } = plan
+  if (rows === null)
+    return `${path} cannot be read: ${firstOf(problems, '; ', rejectedLines)}; runs keep the plan of earlier runs`
+  const { planLineName } = await import('../settings/plan-line.js')
+  const { unknownLinesOf } = await import('../warehouse/plan.js')
+  const unknown = await fromPublished(settings, signal, async (sql) => {
+    const lines = await unknownLinesOf(sql, rows)
+    return rows
+      .filter(({ line }) => lines.has(line))
+      .map((row) => `${planLineName(row, settings.accountNames)} (line ${row.line})`)
+  })
+  const wrong =
+    problems.length === 0
+      ? ''
+      : `; ${counted(rejectedLines, 'line')} cannot be read, and runs work without: ${firstOf(problems, '; ', rejectedLines)}`
+  return `${path} has ${counted(rows.length, 'line')}${notShown(unknown)}${wrong}`
 }
 
 const checkRedis = async (account: AccountSettings, shared: SharedRate): Promise<string> => {
@@ -214,15 +237,6 @@ const checkMetricsFile = async (file: string, signal: AbortSignal): Promise<stri
     )
   })
   return `${file} can be written`
-}
-
-/** A plan with wrong lines is a failed check, although a sync works with the other lines. */
-const problemOfPlan = ({ path, problems, rejectedLines }: PlanFile): ExpectedError | null => {
-  const [first] = problems
-  if (first === undefined) return null
-  const rest = rejectedLines > 1 ? `; and ${humanCount(rejectedLines - 1)} more` : ''
-  const message = `${path} cannot be read completely: ${onOneLine(first)}${rest}; runs work without these lines`
-  return new ExpectedError('plan_unreadable', message)
 }
 
 const requireWritable = async (file: string): Promise<void> => {

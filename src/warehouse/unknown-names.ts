@@ -5,7 +5,7 @@ import { bigintCell, varcharCell } from './connection/cells.js'
 import type { Sql } from './connection/database.js'
 
 /** A survey or a project of an account. */
-export interface Named {
+interface Named {
   readonly account: string
   readonly survey: number | null
   readonly project: string | null

@@ -16,6 +16,10 @@ const withFile = async (trial: Trial) => {
   }
 }
 
+/** The line about the plan, with two spaces between its parts. */
+const checkOf = (stdout: string): string | undefined =>
+  /^(?:ok {4}|FAILED) {2}plan .*$/m.exec(stdout)?.[0].replace(/plan +/, 'plan  ')
+
 /** Makes the tables of a file as they were in schema version 6. */
 const asVersion6 = async (file: string) => {
   const database = await openDatabase(file)
@@ -68,11 +72,23 @@ published duckdb`)
   expect(await trial.rows(STORED)).toEqual(stored)
   const checked = await trial.runWarm(['check', ...args])
   expect(checked).toMatchObject({ code: 2 })
-  expect(checked.stdout).toContain(`FAILED  plan`)
+  const problems = [
+    'line 5: due_on must be a day as YYYY-MM-DD: write 2026-12-31, not "31.12.2026"',
+    'line 6: survey 2 is in line 2 already',
+    ...['a', 'b', 'c'].map(
+      (id, place) => `line ${7 + place}: survey_id must be the number of a survey, not "${id}"`,
+    ),
+  ]
+  expect(checkOf(checked.stdout)).toBe(
+    `FAILED  plan  ${file} has 3 lines; the API does not show survey 99 (line 4); 6 lines cannot be read, and runs work without: ${problems.join('; ')}; and 1 more`,
+  )
 
   // The work database is lost, and the file cannot be read: they come back from what is published.
   await rm(join(trial.warehouse, 'work.duckdb'))
   await write('nothing\n')
+  expect(checkOf((await trial.runWarm(['check', ...args])).stdout)).toMatch(
+    /^FAILED {2}plan {2}.*\.csv cannot be read: line 1: there is no column survey_id, .* and due_on; runs keep the plan of earlier runs$/,
+  )
   const kept = await trial.sync(args)
   expect(kept).toMatchObject({
     ...{ code: 0, report: { plan: { file, stored: 3, unknown: 1, is_kept: true, rejected_lines: 0 } } },
@@ -98,6 +114,32 @@ published duckdb`)
 
   expect(await trial.sync()).toMatchObject({ code: 0, report: { plan: null } })
   expect(await trial.rows(STORED)).toEqual([])
+})
+
+test('check and the summary know which lines about sources match nothing', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  const { file, write, args } = await withFile(trial)
+  const lines = Array.from({ length: 6 }, (_, place) => `${50 + place};;Panel;1,5;eur;Acme`)
+  await write(
+    `survey_id;sample_source_id;source;cpi;currency;supplier\n1;101;;4,50;EUR;\n;;*;3;EUR;Acme\n1;201;;9;EUR;\n${lines.join('\n')}`,
+  )
+  const unread = await trial.runWarm(['check', ...args])
+  expect(checkOf(unread.stdout)).toBe(`ok      plan  ${file} has 9 lines`)
+  expect(await trial.sync(args)).toMatchObject({ code: 0, report: { plan: { stored: 9, unknown: 7 } } })
+  const checked = await trial.runWarm(['check', ...args])
+  expect(checked.code).toBe(0)
+  const unknown = [50, 51, 52, 53].map((id, place) => `sources "Panel" of survey ${id} (line ${5 + place})`)
+  expect(checkOf(checked.stdout)).toBe(
+    `ok      plan  ${file} has 9 lines; the API does not show source 201 of survey 1 (line 4), ${unknown.join(', ')}, and 2 more`,
+  )
+  expect(
+    await trial.rows(
+      'SELECT survey_id, sample_source_id, source, cpi, currency, supplier FROM plan WHERE line < 4 ORDER BY line',
+    ),
+  ).toEqual([
+    { survey_id: 1, sample_source_id: 101, source: null, cpi: 4.5, currency: 'EUR', supplier: null },
+    { survey_id: null, sample_source_id: null, source: '*', cpi: 3, currency: 'EUR', supplier: 'Acme' },
+  ])
 })
 
 test('a survey that is due three days before its forecast stands first, with what it needs a day', async (context) => {
