@@ -10,8 +10,8 @@ import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
-import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
-import { openTrial, type Trial } from '../support/command/trial.js'
+import { NO_ACCOUNT, refusing, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
+import { night, openTrial, type Trial } from '../support/command/trial.js'
 import { atEndOfFile } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
@@ -19,6 +19,7 @@ import { type ChromiumPage, openInChromium } from '../support/process/chromium.j
 import { compareWithQueries } from '../support/report/page-parts.js'
 import { openReportWorld, RIGHT_TO_LEFT, SETTINGS, TITLE } from '../support/report/report-world.js'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
+import { some } from '../support/suite/cases.js'
 import { lacks } from '../support/suite/lacks.js'
 import { query } from '../support/warehouse/duckdb.js'
 
@@ -239,6 +240,65 @@ describe.skipIf(lacks('chromium'))('in the world of the demo', () => {
     expect(await page.waitFor(`document.documentElement.scrollHeight`)).toBeLessThanOrEqual(4_000)
   })
 
+  test('on a phone no text lies over another, in the overview with all rows open and in each survey', async () => {
+    await using page = await openPage(file)
+    await page.tab.setViewport(PHONE)
+    await page.waitFor(
+      `([...document.querySelectorAll('details')].forEach((one) => { one.open = true }), document.querySelector('.more[open]'))`,
+    )
+    expect(JSON.stringify(await page.waitFor(OVERLAPS))).toEqual('[]')
+    const surveys = (await page.waitFor(
+      `[...document.querySelectorAll('.survey')].map(({ id }) => id)`,
+    )) as string[]
+    for (const id of some(surveys, 3)) {
+      await page.waitFor(
+        `(location.hash = ${JSON.stringify(`#${id}`)}, getComputedStyle(document.querySelector('.survey:target')).display === 'block')`,
+      )
+      expect(await page.waitFor(OVERLAPS), id).toEqual([])
+    }
+  })
+
+  test('the figures of a survey stand in columns', async () => {
+    await using page = await openPage(file)
+    const id = await page.waitFor(`document.querySelector('.today a').hash`)
+    await page.waitFor(`(location.hash = ${JSON.stringify(id)}, document.querySelector('.survey:target'))`)
+    const lefts = `[...document.querySelectorAll('.survey:target .figures > div')].map((one) => Math.round(one.getBoundingClientRect().left))`
+    for (const [width, columns] of [
+      [1_400, 6],
+      [1_024, 4],
+      [390, 2],
+    ] as const) {
+      await page.tab.setViewport({ width, height: 900 })
+      const found = (await page.waitFor(lefts)) as number[]
+      expect(found.length).toBeGreaterThanOrEqual(6)
+      expect(new Set(found).size, `${width}`).toBe(width === 1_400 ? found.length : columns)
+    }
+  })
+
+  test('the head of the table shows how it is sorted, before and after a click', async () => {
+    await using page = await openPage(file)
+    const sorted = `[...document.querySelectorAll('.field th[aria-sort]')].map((one) => [one.textContent, one.getAttribute('aria-sort'), getComputedStyle(one.querySelector('button'), '::after').content])`
+    const sentence = `[...document.querySelectorAll('#field > .rule:not([hidden])')].filter(({ textContent }) => textContent.startsWith('Those without')).length + ' shown'`
+    expect(await page.waitFor(sorted)).toEqual([['Forecast', 'descending', '" ↓"']])
+    expect(await page.waitFor(sentence)).toBe('1 shown')
+    await page.waitFor(`(document.querySelector('.field th button').click(), true)`)
+    expect(await page.waitFor(sorted)).toEqual([['Survey', 'ascending', '" ↑"']])
+    expect(await page.waitFor(sentence)).toBe('0 shown')
+  })
+
+  test('on paper every row is shown and nothing is folded or cut', async () => {
+    await using page = await openPage(file)
+    await page.tab.emulateMediaType('print')
+    const hidden = `[...document.querySelectorAll('.overview :is(tbody tr, .today li)')].filter((one) => one.closest('.tech') === null).filter((one) => one.getBoundingClientRect().height === 0 || !one.checkVisibility({ contentVisibilityAuto: true })).map(({ textContent }) => textContent)`
+    expect(await page.waitFor(`document.querySelectorAll('.more tbody tr').length`)).toBeGreaterThan(0)
+    expect(await page.waitFor(`${hidden}`)).toEqual([])
+    const words = `[...document.querySelectorAll('.more > summary')].map((one) => getComputedStyle(one).display)`
+    expect(new Set((await page.waitFor(words)) as string[])).toEqual(new Set(['none']))
+    // A box around rows would be cut by the end of a page.
+    const boxes = `[...document.querySelectorAll('.overview :is(table, ol, section, .card, tr, .today li)')].filter((one) => getComputedStyle(one).borderLeftStyle !== 'none' && getComputedStyle(one).breakInside !== 'avoid').map(({ className }) => className)`
+    expect(await page.waitFor(boxes)).toEqual([])
+  })
+
   test('legends have the order of the layers and a colour for each, and a status of today is seen', async () => {
     await using page = await openPage(file)
     const layers = (await page.waitFor(
@@ -278,6 +338,24 @@ describe.skipIf(lacks('chromium'))('in the world of the demo', () => {
     },
   )
 })
+
+/** The pairs of texts whose boxes overlap by more than a pixel. Labels of charts lie on their lines, and are left out. */
+const OVERLAPS = `(() => {
+  const boxes = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) {
+    const { parentElement, data } = walker.currentNode
+    if (data.trim() === '' || parentElement.closest('caption, .skip, .chart, thead:not(section > .timeline thead), script')) continue
+    const range = document.createRange()
+    range.selectNodeContents(walker.currentNode)
+    for (const box of range.getClientRects()) if (box.width > 1 && box.height > 1) boxes.push({ box, data, parentElement })
+  }
+  const over = (one, other) =>
+    Math.min(one.right, other.right) - Math.max(one.left, other.left) > 1 &&
+    Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 3
+  return boxes.flatMap((one, place) =>
+    boxes.slice(place + 1).filter((other) => over(one.box, other.box)).map((other) => one.data + ' | ' + other.data))
+})()`
 
 const LAPTOP = { width: 1_400, height: 800 }
 const PHONE = { width: 390, height: 844, isMobile: true }
@@ -333,6 +411,18 @@ test.skipIf(lacks('chromium'))('rows of two accounts name theirs; bars are narro
   expect(await page.waitFor(cells)).toEqual([
     ['north', 150],
     ['south', 150],
+  ])
+})
+
+test('only a survey that lags the time of the page has the time of its reading', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  expect(await night(trial, 0)).toMatchObject({ code: 0 })
+  const isOfTwo = ({ path }: { readonly path: string }) => path.includes('/surveys/2/')
+  expect(await night(trial, 1, refusing(trial.api, 422, isOfTwo))).toMatchObject({ code: 3 })
+  const out = join(await trial.temporary(), 'report.html')
+  expect(await trial.runWarm(['report', '--out', out])).toMatchObject({ code: 0 })
+  expect((await readFile(out, 'utf8')).match(/<small>read [^<]*<\/small>/g)).toEqual([
+    '<small>read 1 Mar 2026, 00:00</small>',
   ])
 })
 

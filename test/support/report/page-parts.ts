@@ -68,7 +68,12 @@ const number = (value: unknown) => Number(value).toLocaleString(LOCALE)
 
 /** Returns the number of compared rows. */
 const compareTables = async ({ parts, rowsOf, timeZone }: Comparison): Promise<number> => {
-  const cells = cellsFor(timeZone)
+  const newest =
+    (await rowsOf('as-of'))
+      .map(({ newest_at }) => String(newest_at))
+      .toSorted()
+      .at(-1) ?? ''
+  const cells = cellsFor(timeZone, newest)
   let compared = 0
   const shown = new Map<string, string[][]>()
   for (const { query, survey, rows } of parts.tables) {
@@ -103,6 +108,9 @@ const compareSurvey = async ({ parts, rowsOf, timeZone }: Comparison, row: Row):
     expect(curve).toEqual({ last: row.interviews_count, now: number(row.interviews_count) })
   const reasons = await ofSurvey('needs-action')
   if (reasons.length === 0) return
+  // A due date is said in the numbers of the row of Today.
+  const [needs] = reasons.flatMap(({ text }) => /: (needs .*)$/.exec(String(text))?.[1] ?? [])
+  if (needs !== undefined) expect(texts[1]?.replaceAll(/(?<=\d),(?=\d)/g, '')).toContain(`: ${needs}`)
   // What stands in the row of Today already is not repeated below it.
   expect(textsOf('surveys', true)).toEqual([texts[1]?.replace(/^Complete .*? (?=Pace )| Length .*$/g, '')])
   const behind = (await ofSurvey('sources')).filter(
@@ -282,13 +290,37 @@ const title = (row: Row): string => {
 const tooEarly = (row: Row): string | null =>
   row.status === 'fieldwork' && Number(row.pace_days) < 2 ? 'too early to say' : null
 
-const due = ({ rough }: ReturnType<typeof formatter>, { deadline, needed_per_day: needed }: Row): string =>
-  [deadline === null ? null : spaced(deadline), needed === null ? null : `needs ${rough(needed)} a day`]
+/** What a due date needs is rounded up, and what there is down. Below 10, with one decimal. */
+const due = ({ deadline, needed_per_day: needed, per_day, status }: Row): string => {
+  const round = (value: unknown, to: (value: number) => number) =>
+    number(
+      Number(value) < 10
+        ? to(Number((10 * Number(value)).toFixed(5))) / 10
+        : to(Number(Number(value).toFixed(6))),
+    )
+  const has = `, ${status === 'fieldwork' ? 'has' : 'had'} ${round(per_day, Math.floor)}`
+  return [
+    deadline === null ? null : spaced(deadline),
+    needed === null ? null : `needs ${round(needed, Math.ceil)} a day${Number(per_day) > 0 ? has : ''}`,
+  ]
     .filter((part) => part !== null)
-    .join(', ')
+    .join(': ')
+}
+
+/** The year of a forecast is that of the due date, unless they are far apart. */
+const dueIn = ({ day }: ReturnType<typeof formatter>, row: Row): string | null => {
+  if (row.due_on === null) return null
+  const isNear =
+    Math.abs(Date.parse(String(row.due_on)) - Date.parse(String(row.expected_on))) < 180 * 86_400_000
+  const on = day(row.due_on).replace(isNear && row.expected_on !== null ? / \d{4}$/ : /$^/, '')
+  return [`due ${on}`, due(row)].filter((part) => part !== '').join(', ')
+}
 
 /** The cells that each row of a query must have on the page, with one account. */
-const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => readonly string[]>> => {
+const cellsFor = (
+  timeZone: string,
+  newest: string,
+): Readonly<Record<string, (row: Row) => readonly string[]>> => {
   const f = formatter(timeZone)
   const moved = (recent: unknown, earlier: unknown) =>
     words(f.rate(recent), was(f.rate(recent), f.rate(earlier)))
@@ -314,7 +346,13 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
       words(f.rate(row.completion_rate), complete(row)),
     ],
     'in-field': (row) => [
-      words(title(row), row.project_id, row.status === 'fieldwork' ? null : statusText(row.status)),
+      words(
+        ...[title(row), row.project_id, row.status === 'fieldwork' ? null : statusText(row.status)],
+        // Only if it differs from the time at the head of the page.
+        Date.parse(newest) - Date.parse(String(row.refreshed_at)) > 3_600_000
+          ? `read ${f.instant(row.refreshed_at)}`
+          : null,
+      ),
       words(f.rate(row.completion_rate), complete(row)),
       '',
       words(
@@ -322,10 +360,9 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
         f.signed(row.gained_last_day),
         Number(row.reconstructed_days) > 0 ? 'reconstructed' : '',
       ),
-      words(forecast(row), row.due_on === null ? null : `due ${f.day(row.due_on)}`, due(f, row)),
+      words(forecast(row), dueIn(f, row)),
       moved(row.recent_incidence_rate, row.earlier_incidence_rate),
       moved(row.recent_drop_out_rate, row.earlier_drop_out_rate),
-      f.instant(row.refreshed_at),
     ],
     'beside-field': (row) => [title(row), statusText(row.status), f.instant(row.since), complete(row)],
     timeline: (row) => [title(row), '', statusText(row.status), f.instant(row.since)],
@@ -391,7 +428,7 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
       ...['Complete', f.fineRate(row.completion_rate)],
       `${f.count(row.interviews_count)} of ${f.count(row.sample_size)}`,
       ...['Pace', f.rough(row.per_day), pace, 'Forecast', f.day(row.expected_on), range],
-      ...(row.due_on === null ? [] : ['Due', f.day(row.due_on), due(f, row)]),
+      ...(row.due_on === null ? [] : ['Due', f.day(row.due_on), due(row)]),
       ...['Incidence', f.fineRate(row.target_incidence_rate)],
       rates(row.recent_incidence_rate, row.earlier_incidence_rate),
       ...['Drop-out', f.fineRate(row.drop_out_rate)],

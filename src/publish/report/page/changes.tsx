@@ -7,7 +7,7 @@ import { CHANGES_SHOWN, overview } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { QueryTable, SqlOf } from './table.js'
 import {
-  Fold,
+  More,
   newestReading,
   type PartProps,
   plural,
@@ -33,9 +33,9 @@ export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
           <p>{summaryOf(page)}</p>
           <ChangeTable page={page} rows={rows.changes.slice(0, UNFOLDED)} />
           {rows.changes.length > UNFOLDED && (
-            <Fold summary={`${formats.count(rows.changes.length - UNFOLDED)} more`}>
+            <More count={rows.changes.length - UNFOLDED} formats={formats}>
               <ChangeTable page={page} rows={rows.changes.slice(UNFOLDED)} />
-            </Fold>
+            </More>
           )}
           {total > CHANGES_SHOWN && (
             <p class="rule">
@@ -162,7 +162,7 @@ const Timeline = ({ page, page: { rows, formats } }: PartProps) => {
           ),
         },
         { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
-        { head: 'Since', cell: ({ since }) => formats.instant(since) },
+        { head: 'Since', cell: ({ since }) => formats.instant(since), sorted: 'descending' },
       ]}
       caption="Statuses of the surveys whose status changed in the last two weeks"
     />
@@ -174,7 +174,9 @@ const Timeline = ({ page, page: { rows, formats } }: PartProps) => {
       </h3>
       {shown(lines.slice(0, UNFOLDED))}
       {lines.length > UNFOLDED && (
-        <Fold summary={`${formats.count(lines.length - UNFOLDED)} more`}>{shown(lines.slice(UNFOLDED))}</Fold>
+        <More count={lines.length - UNFOLDED} formats={formats}>
+          {shown(lines.slice(UNFOLDED))}
+        </More>
       )}
       <ul class="legend">
         {SURVEY_STATUSES.filter((status: string) => statuses.includes(status)).map((status) => (

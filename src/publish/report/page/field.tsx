@@ -1,4 +1,5 @@
 /** The surveys in the field, and the surveys before and after fieldwork. */
+import { msBetween } from '../../../model/instant.js'
 import { Sparkline } from '../charts/small.js'
 import { type Formats, UNKNOWN } from '../formats.js'
 import { overview } from '../queries/overview.js'
@@ -9,6 +10,8 @@ import {
   dueText,
   hasAccounts,
   isTooEarly,
+  LAG_MS_MIN,
+  newestReading,
   type PartProps,
   Project,
   type ReportPage,
@@ -29,6 +32,7 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
       <p class="empty">No survey is in the field. Surveys appear here when their status is fieldwork.</p>
     ) : (
       <>
+        <p class="rule">Those without a forecast first, then the latest forecast.</p>
         <QueryTable
           class="field"
           query={overview.inField}
@@ -37,9 +41,9 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
           caption="Surveys in the field, those without a forecast first, then the latest forecast"
         />
         <p class="rule">
-          Those without a forecast first, then the latest forecast. Pace: complete interviews a day, over the
-          last 7 days in the field, and the gain of the last day. Forecast: if that pace goes on, with the
-          range that holds in 8 of 10 cases. Incidence and drop-out of the last 7 days; below them, before.
+          Pace: complete interviews a day, over the last 7 days in the field, and the gain of the last day.
+          Forecast: if that pace goes on, with the range that holds in 8 of 10 cases. Incidence and drop-out
+          of the last 7 days; below them, before.
           {rows.inField.some(isReconstructed) &&
             ' Reconstructed: some of the days were before the first reading, and count interviews by their status of today.'}
         </p>
@@ -61,7 +65,12 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
           columns={[
             { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
             ...accountColumn(page),
-            { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
+            {
+              head: 'Status',
+              isText: true,
+              cell: ({ status }) => <Status status={status} />,
+              sorted: 'ascending',
+            },
             { head: 'Since', cell: ({ since }) => formats.instant(since) },
             {
               head: 'Complete',
@@ -95,6 +104,7 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
           <SurveyLink survey={row} page={page} />
           <Project of={row} />
           {row.status !== 'fieldwork' && <Status status={row.status} />}
+          {isOld(row, rows) && <small>read {formats.instant(row.refreshed_at)}</small>}
         </>
       ),
       sortBy: ({ title }) => title,
@@ -122,13 +132,14 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
         <>
           <Forecast row={row} formats={formats} />
           {row.due_on !== null && (
-            <small
-              class={row.deadline ?? ''}
-            >{`due ${formats.day(row.due_on)} ${dueText(row, formats)}`}</small>
+            <small class={`due ${row.deadline ?? ''}`}>
+              {[`due ${dueDay(row.due_on, row, formats)}`, dueText(row, formats)].filter(Boolean).join(', ')}
+            </small>
           )}
         </>
       ),
       sortBy: ({ expected_on }) => expected_on,
+      sorted: 'descending',
     },
     {
       head: 'Incidence',
@@ -140,13 +151,18 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
       cell: (row) => recently(row.recent_drop_out_rate, row.earlier_drop_out_rate, formats),
       sortBy: ({ recent_drop_out_rate }) => recent_drop_out_rate,
     },
-    {
-      head: 'Read at',
-      cell: ({ refreshed_at }) => formats.instant(refreshed_at),
-      sortBy: ({ refreshed_at }) => (refreshed_at === null ? null : Number(refreshed_at)),
-    },
   ]
 }
+
+/** Whether its numbers are older than the time at the head of the page. */
+const isOld = ({ refreshed_at: at }: FieldRow, rows: ReportRows): boolean => {
+  const newest = newestReading(rows)
+  return newest !== null && at !== null && msBetween(at, newest) > LAG_MS_MIN
+}
+
+/** The year of the forecast stands above it. */
+const dueDay = (due: string, { expected_on }: FieldRow, { day, dayNear }: Formats): string =>
+  expected_on === null ? day(due) : dayNear(due, expected_on)
 
 const Forecast = ({ row, formats }: { readonly row: FieldRow; readonly formats: Formats }) => {
   const { interviews_count, sample_size, expected_on, expected_from, expected_to } = row

@@ -12,6 +12,7 @@ import { Today } from './today.js'
 import {
   type Figure,
   Figures,
+  LAG_MS_MIN,
   lastSyncs,
   newestReading,
   type PartProps,
@@ -56,6 +57,10 @@ export const Footer = ({ page, program }: PartProps & { readonly program: string
     <p>
       {`Times are in ${page.formats.timeZone}; days of charts and forecasts are UTC. Every number is a row of a query. Written by ${program}.`}
     </p>
+    <p>
+      The API shows counts of whole surveys and sources. It shows no quota cells, questions or respondents, so
+      this page cannot.
+    </p>
     <label>
       <input type="checkbox" id="queries" /> Show the queries
     </label>
@@ -78,9 +83,6 @@ const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
     </p>
   )
 }
-
-/** A shorter lag is not shown, because accounts are read side by side within a run. */
-const LAG_MS_MIN = 3_600_000
 
 /** The surveys with values that the page cannot show. The section of a survey, if there is one, names the values. */
 const Unshown = ({ page, page: { rows, formats } }: PartProps): JSX.Element | null => {

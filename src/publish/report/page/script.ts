@@ -21,18 +21,20 @@ for (const table of all('table.field')) {
     }
     found.textContent = input.value === '' ? '' : rows.filter((row) => !row.hidden).length + ' of ' + rows.length
   })
+  const order = table.previousElementSibling
   const tools = make('div', { className: 'tools' })
   tools.append(input, found)
   table.before(tools)
   for (const head of all('th[data-order]', table)) {
-    const order = head.dataset.order === '' ? [] : head.dataset.order.split(' ').map(Number)
+    const places = head.dataset.order === '' ? [] : head.dataset.order.split(' ').map(Number)
     const button = make('button', { type: 'button', textContent: head.textContent })
     head.replaceChildren(button)
     button.addEventListener('click', () => {
       const direction = head.getAttribute('aria-sort') === 'ascending' ? 'descending' : 'ascending'
       for (const other of all('th[aria-sort]', table)) other.removeAttribute('aria-sort')
       head.setAttribute('aria-sort', direction)
-      const sorted = direction === 'ascending' ? order : order.toReversed()
+      const sorted = direction === 'ascending' ? places : places.toReversed()
+      order.hidden = true
       body.append(...sorted.map((place) => rows[place]))
     })
   }

@@ -44,7 +44,8 @@ i{font-style:normal;color:var(--soft)}
 .today summary{display:grid;grid-template-columns:12px minmax(0,5fr) minmax(0,6fr) 170px;gap:0 14px;align-items:center;padding:6px 0;min-height:56px;width:auto;font-size:inherit;color:inherit;list-style:none}
 .today summary::-webkit-details-marker{display:none}.today summary::before{content:"▸";color:var(--soft)}.today [open]>summary::before{content:"▾"}
 .today summary>:last-child{text-align:right}.today small{line-height:1.3}.today summary>:first-child small{display:block}
-.today [data-of]{padding:0 0 14px 26px}.today [data-of] p{margin:4px 0}.today .figures{margin:6px 0 10px;gap:6px 28px}.today .figures b{font-size:16px;letter-spacing:0}
+.today [data-of]{padding:0 0 14px 26px}.today [data-of] p{margin:4px 0}:is(.survey,.today) .figures{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:12px 20px}:is(.survey,.today) .figures small{display:block}.survey .figures b{font-size:20px}.today .figures{grid-template-columns:repeat(5,minmax(0,1fr));margin:6px 0 10px;gap:6px 20px}.today .figures b{font-size:16px;letter-spacing:0}
+@media (min-width:1160px){.survey .figures{grid-template-columns:none;grid-auto-flow:column;grid-auto-columns:minmax(0,1fr)}}
 table{border-collapse:collapse;width:100%}
 caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 th,td{text-align:right;font-weight:400;padding:6px 12px 6px 0;border-bottom:1px solid var(--line);vertical-align:baseline;overflow-wrap:anywhere}
@@ -59,6 +60,7 @@ td:not(.t){white-space:nowrap}
 .field :is(td,tbody th){padding-top:8px;padding-bottom:8px;vertical-align:middle}
 .field small{display:block;line-height:1.3}
 .field thead th{padding-right:12px}
+.field tbody th{min-width:190px}.field small.due{white-space:normal;max-width:40ch;margin-left:auto;text-wrap:balance}.field th .status{display:block}
 .field td:has(progress){width:150px}.field td:has(progress) small{display:inline}
 b{font-weight:600}
 .status{font-size:13px;white-space:nowrap}
@@ -76,7 +78,8 @@ progress::-webkit-progress-bar{background:var(--track)}progress::-webkit-progres
 .spark path{fill:none;stroke:var(--accent);stroke-width:2.4;vector-effect:non-scaling-stroke}
 .strip{display:block;width:100%;min-width:120px;height:16px}
 .strip path{fill:var(--s4)}.strip .draft{fill:var(--s5)}.strip .user_demo{fill:var(--s3)}.strip .data_processing{fill:var(--s1)}.strip .fieldwork{fill:var(--accent)}.strip .deviating_from_specs{fill:var(--bad)}.strip .complete{fill:var(--good)}
-:is(.timeline,.changes){table-layout:fixed}:is(.timeline,.changes) :is(th,td):nth-child(2){width:38%}.timeline :is(th,td):nth-child(3){width:17%}:is(.timeline,.changes) :is(th,td):last-child{width:19%}details :is(.timeline,.changes) thead :is(th,.axis){height:0;padding-block:0;border:0;font-size:0;overflow:hidden}.axis{display:block;width:100%;height:1.3em;overflow:visible}.axis text{fill:var(--soft);font-size:12px}.axis line{stroke:var(--soft)}.legend{margin:8px 0}
+@media print,(min-width:761px){:is(.timeline,.changes){table-layout:fixed}:is(.timeline,.changes) :is(th,td):nth-child(2){width:38%}.timeline :is(th,td):nth-child(3){width:17%}:is(.timeline,.changes) :is(th,td):last-child{width:19%}}
+details :is(.timeline,.changes) thead :is(th,.axis){height:0;padding-block:0;border:0;font-size:0;overflow:hidden}.axis{display:block;width:100%;height:1.3em;overflow:visible}.axis text{fill:var(--soft);font-size:12px}.axis line{stroke:var(--soft)}.legend{margin:8px 0}
 .chart{display:block;width:100%;height:240px;overflow:visible;margin:10px 0 30px;border-bottom:1px solid var(--soft)}
 .chart text{font-size:12px;fill:var(--soft);transform:translateY(-4px);paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}
 .chart .x{overflow:visible}.chart .x text{text-anchor:middle;transform:translateY(17px)}
@@ -104,15 +107,15 @@ footer label{cursor:pointer}
 button,input[type=search]{font:inherit;color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:6px;padding:4px 10px}
 button{cursor:pointer}
 .tools{display:flex;flex-wrap:wrap;gap:8px 14px;align-items:center;margin:0 0 10px}
-th button{all:unset;cursor:pointer}th button::after{content:" ↕";opacity:.5}th[aria-sort=ascending] button::after{content:" ↑";opacity:1}th[aria-sort=descending] button::after{content:" ↓";opacity:1}
+th button{all:unset;cursor:pointer}th button::after{content:" ↕";opacity:.5}th[aria-sort]{color:var(--ink)}th[aria-sort=ascending] button::after,th[aria-sort=ascending]:not(:has(button))::after{content:" ↑";opacity:1}th[aria-sort=descending] button::after,th[aria-sort=descending]:not(:has(button))::after{content:" ↓";opacity:1}
 th button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 .copy{font-size:13px;padding:2px 9px;margin:6px 0}
 .read-out{min-height:1.5em;margin:-22px 0 14px;font-size:13px;color:var(--soft)}
 .chart .hair{stroke:var(--ink);stroke-width:1;opacity:.6}
 @media screen and (max-width:760px){
 .page{padding:0 16px 32px}header{padding:14px 0 10px}nav{margin-left:0}h2{margin:26px 0 6px}h3{margin:20px 0 6px}footer{margin-top:28px}
-.figures{gap:8px 24px}.figures b{font-size:20px}
-.today summary{grid-template-columns:12px minmax(0,1fr);gap:4px 8px;padding:9px 0}.today summary>*{grid-column:2}.today summary>:last-child{text-align:left}.today [data-of]{padding-left:20px}.today summary>:first-child small{display:inline;margin-left:6px}
+.figures{gap:8px 24px}.figures b{font-size:20px}:is(.survey,.today) .figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:8px 20px}
+.today summary{grid-template-columns:12px minmax(0,1fr);gap:4px 8px;padding:9px 0}.today summary>*{grid-column:2}.today summary>:last-child{text-align:left}.today [data-of]{padding-left:20px}.today summary>:first-child small{display:inline-block}.today summary>:first-child b{margin-right:6px}
 .field{padding:0 14px}
 :is(${STACKED}) thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 :is(${STACKED}),:is(${STACKED}) tbody{display:block}
@@ -120,25 +123,25 @@ th button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 :is(${STACKED}) tbody :is(th,td){display:block;border:0;padding:1px 0;text-align:left;width:auto;white-space:normal}
 :is(${STACKED}) tbody th,.timeline tbody td:nth-child(2){flex-basis:100%}
 :is(.field,.today) progress,.sources progress{display:inline-block;width:84px;min-width:0;margin:0 8px 2px 0}.field td:has(progress),.sources td:nth-child(2){flex-basis:100%}
-:is(.field,.sources,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources,.changes) small{display:inline}:is(.field,.changes) small,.field th .status{margin-left:6px}
-.field td:nth-last-child(-n+3),.field td:has(.spark){display:none!important}.field td:nth-last-child(4)::before{content:"Forecast "}.field td:nth-last-child(5)::before{content:"Pace "}
+:is(.field,.sources,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources,.changes) small{display:inline}:is(.field,.changes) small,.field th .status{display:inline;margin-left:6px}
+.field td:nth-last-child(-n+2),.field td:has(.spark){display:none!important}.field td:nth-last-child(3)::before{content:"Forecast "}.field td:nth-last-child(4)::before{content:"Pace "}.field small.due{display:block;max-width:none;margin-left:0}.field td:has(.due){flex-basis:100%}
 .sources td:nth-last-child(1)::before{content:"Drop-out "}.sources td:nth-last-child(2)::before{content:"Incidence "}.sources td:nth-last-child(3)::before{content:"Forecast "}.sources td:nth-last-child(4)::before{content:"Gained "}.sources td:nth-last-child(5)::before{content:"Behind "}
 .runs td:nth-last-child(1)::before{content:"Rejected rows "}.runs td:nth-last-child(2)::before{content:"Left over "}.runs td:nth-last-child(3)::before{content:"Surveys read "}.runs td:nth-last-child(4)::before{content:"Answers 429 "}.runs td:nth-last-child(5)::before{content:"Requests "}.runs td:nth-last-child(6)::before{content:"Seconds "}
-.timeline thead{position:static;width:auto;height:auto;overflow:visible;clip-path:none}.timeline thead,.timeline thead tr{display:block;padding:0}.timeline thead th{display:none}.timeline thead th:nth-child(2){display:block;padding:0;border:0}
+.timeline thead{position:static;width:auto;height:auto;overflow:visible;clip-path:none}.timeline thead,.timeline thead tr{display:block;padding:0}.timeline thead th{display:none}.timeline thead th:nth-child(2){display:block;padding:0;border:0}.timeline thead th::after{display:none}
+.changes tbody td:nth-child(2){flex:1 1 0;min-width:55%}:is(.timeline,.changes) tbody td:last-child{margin-left:auto;white-space:nowrap;color:var(--soft);font-size:13px}
 .layers{display:block}.chart{height:200px}.copy{display:none}
 }
 @media print{
 @page{size:A4;margin:14mm 14mm 18mm}
 :root{${LIGHT};--bg:#fff}
-body{font-size:9pt}small,.rule,caption,.meta,thead th,.status,.chip{font-size:8pt}th,td{padding-right:8px}.page{max-width:none;padding:0}.cards{columns:2}.spark{width:70px}.spark path{stroke-width:1.7}th button{display:contents}th button::after{display:none}.figures b{font-size:16pt}.figures dt,.times dt,summary,footer{font-size:8pt}.today .figures b{font-size:10pt}.today .figures{display:grid;grid-template-columns:5fr 4fr 3fr 3fr;gap:2px 14px;margin:2px 0 4px}.today [data-of]{padding-bottom:6px}.layers{grid-template-columns:minmax(0,1fr) max-content}.field{padding:2px 8px}
+body{font-size:9pt}small,.rule,caption,.meta,thead th,.status,.chip{font-size:8pt}th,td{padding-right:8px}.page{max-width:none;padding:0}.cards{columns:auto}.spark{width:70px}.spark path{stroke-width:1.7}th button{display:contents}th button::after{display:none}.figures b{font-size:16pt}.figures dt,.times dt,summary,footer{font-size:8pt}.today .figures b{font-size:10pt}.today .figures{gap:2px 14px;margin:2px 0 4px}.axis text{font-size:7pt}.today [data-of]{padding-bottom:6px}.layers{grid-template-columns:minmax(0,1fr) max-content}.field{border:0;border-radius:0;padding:0;background:none}.field tbody th{min-width:38mm}
 nav,.sql,.tools,.copy,.back,.skip,.read-out,footer label,[data-of]>a{display:none!important}
 .card,tr,.chart,.figures,.layers,.today li{break-inside:avoid}h2,h3{break-after:avoid;break-inside:avoid}.rule:has(+.today),.rule:has(+.tools){break-after:avoid}
 section>:is(h2,h3)::after{content:"";display:block;height:32mm;margin-bottom:-32mm}
 details::details-content{content-visibility:visible;display:block}summary{list-style:none;break-after:avoid}.today summary{grid-template-columns:minmax(0,5fr) minmax(0,6fr) 130px;min-height:0}.today summary::before{display:none}.today [data-of]{padding-left:0}
-.field,.card{border-color:#ccc}
+.card{border-color:#ccc}.more>summary{display:none}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 a{color:inherit;text-decoration:none}
-.field td:last-child,.field thead th:last-child{display:none}
 }
 `
 

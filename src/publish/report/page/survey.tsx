@@ -69,7 +69,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
             ),
           },
           { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
-          { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
+          { head: 'Behind', cell: ({ behind }) => formats.count(behind), sorted: 'descending' },
           { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
           { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
           { head: 'Incidence', cell: (row) => formats.rate(row.target_incidence_rate) },
@@ -83,7 +83,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         query={queries.history}
         rows={rows.history.get(key) ?? []}
         columns={[
-          { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
+          { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at), sorted: 'descending' },
           {
             head: 'Change',
             isText: true,
@@ -126,7 +126,7 @@ export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[
     ['Complete', fineRate(survey.completion_rate), completed],
     ['Pace', rough(survey.per_day), days === null ? 'a day' : `a day, ${pace}`],
     ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
-    ...(due === null ? [] : [['Due', formats.day(survey.due_on), due] as const]),
+    ...(survey.due_on === null ? [] : [['Due', formats.day(survey.due_on), due] as const]),
     ['Incidence', fineRate(survey.target_incidence_rate), incidence],
     ['Drop-out', fineRate(survey.drop_out_rate), dropOut],
     ['Length', seconds === null ? UNKNOWN : `${rough(seconds / 60)} min`, 'median'],

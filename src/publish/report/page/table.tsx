@@ -11,6 +11,8 @@ export interface Column<Row> {
   readonly isTechnical?: boolean
   /** Sorts the rows when the script of the page offers it; without it, the column cannot be sorted. */
   readonly sortBy?: (row: Row) => number | string | null
+  /** Set if the rows are in the order of this column. */
+  readonly sorted?: 'ascending' | 'descending'
 }
 
 export interface TableProps<Row> {
@@ -32,8 +34,12 @@ export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Elem
       {caption !== undefined && <caption>{caption}</caption>}
       <thead>
         <tr>
-          {columns.map(({ sortBy, head, ...column }) => (
-            <th class={classOf(column)} data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}>
+          {columns.map(({ sortBy, sorted, head, ...column }) => (
+            <th
+              class={classOf(column)}
+              aria-sort={sorted}
+              data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}
+            >
               {head}
             </th>
           ))}

@@ -8,12 +8,12 @@ import type { SurveyRow } from '../queries/survey.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { figuresOf } from './survey.js'
 import { SqlOf } from './table.js'
-import { Completion, Figures, Fold, hasAccounts, type PartProps, plural, Title } from './words.js'
+import { Completion, Figures, hasAccounts, More, type PartProps, plural, Title } from './words.js'
 
 /** Surveys before the rest is folded: more than a laptop shows without scrolling. */
 const SHOWN = 12
-/** The longest text of a reason, because an error message would fill the row. */
-const CHIP_CHARACTERS_MAX = 60
+/** The longest text of a reason, because an error message would fill the row. A due date, a forecast and a pace take 90. */
+const CHIP_CHARACTERS_MAX = 100
 const SOURCES_NAMED_MAX = 3
 /** The figures in the details. The row has the others. */
 const SHOWN_FIGURES = ['Pace', 'Forecast', 'Due', 'Incidence', 'Drop-out']
@@ -45,9 +45,9 @@ export const Today = ({ page, page: { rows, formats } }: PartProps) => {
         </>
       )}
       {rest.length > 0 && (
-        <Fold summary={`${formats.count(rest.length)} more`}>
+        <More count={rest.length} formats={formats}>
           <List of={rest} page={page} />
-        </Fold>
+        </More>
       )}
       <SqlOf query={overview.needsAction} />
     </section>

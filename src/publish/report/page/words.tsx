@@ -25,6 +25,9 @@ export const newestReading = ({ asOf }: ReportRows): Instant | null =>
     return at !== null && (newest === null || msBetween(newest, at) > 0) ? at : newest
   }, null)
 
+/** A shorter lag is not shown, because accounts and surveys are read one after the other within a run. */
+export const LAG_MS_MIN = 3_600_000
+
 /** The last sync of each account. `rows.runs` begins with the newest. */
 export const lastSyncs = ({ runs }: ReportRows): readonly ReportRows['runs'][number][] => {
   const syncs = runs.filter(({ command }) => command === 'sync')
@@ -83,14 +86,31 @@ export const Status = ({ status }: { readonly status: string }): JSX.Element => 
 export const Fold = ({
   summary,
   children,
+  class: className,
 }: {
   readonly summary: string
   readonly children: ComponentChildren
+  readonly class?: string
 }) => (
-  <details>
+  <details class={className}>
     <summary>{summary}</summary>
     {children}
   </details>
+)
+
+/** The rest of the rows above it. On paper they follow these without a word. */
+export const More = ({
+  count,
+  formats,
+  children,
+}: {
+  readonly count: number
+  readonly formats: Formats
+  readonly children: ComponentChildren
+}) => (
+  <Fold class="more" summary={`${formats.count(count)} more`}>
+    {children}
+  </Fold>
 )
 
 /** `1 survey stands still`, `2 surveys stand still` */
@@ -126,17 +146,20 @@ export const isTooEarly = ({ status, pace_days }: Pick<SurveyRow, 'status' | 'pa
 
 export const TOO_EARLY = 'too early to say'
 
-/** `late, needs 41 a day`; null without a due date. */
+type Due = Pick<SurveyRow, 'status' | 'per_day' | 'deadline' | 'needed_per_day'>
+
+/** What follows a due date: `late: needs 91 a day, has 14`, in the numbers of `needs_action.text`; empty if nothing can be said. */
 export const dueText = (
-  { due_on, deadline, needed_per_day }: Pick<SurveyRow, 'due_on' | 'deadline' | 'needed_per_day'>,
-  { rough }: Formats,
-): string | null =>
-  due_on === null
-    ? null
-    : [
-        ...(deadline === null ? [] : [spaced(deadline)]),
-        ...(needed_per_day === null ? [] : [`needs ${rough(needed_per_day)} a day`]),
-      ].join(', ')
+  { status, per_day, deadline, needed_per_day }: Due,
+  { atLeast, atMost }: Formats,
+): string => {
+  const has =
+    per_day === null || per_day <= 0 ? '' : `, ${status === 'fieldwork' ? 'has' : 'had'} ${atMost(per_day)}`
+  return [
+    ...(deadline === null ? [] : [spaced(deadline)]),
+    ...(needed_per_day === null ? [] : [`needs ${atLeast(needed_per_day)} a day${has}`]),
+  ].join(': ')
+}
 
 /** A bar, the rate, and the numbers of which it is the rate. */
 export const Completion = ({ of, formats }: { readonly of: Completed; readonly formats: Formats }) => (
