@@ -16,10 +16,17 @@ export interface DayWindow extends Window {
   readonly startedAfter: Instant
 }
 
+export type Calendar = ReturnType<typeof createCalendar>
+
+export interface ClockChange {
+  readonly atMs: number
+  readonly aheadMs: number
+}
+
 /** An upper bound: no time zone is further from UTC. */
 const OFFSET_MS_MAX = DAY_MS
 /** Clocks do not change twice within this time: since 1970, two changes of a time zone were always more than two days apart. */
-const CHANGES_APART_MS = DAY_MS / 4
+const CHANGES_APART_MS = DAY_MS
 
 /**
  * A day begins with the first instant of its date, or of a later date if the time zone skips that day. It ends a microsecond, the
@@ -60,6 +67,13 @@ export const createCalendar = (timeZone: string) => {
   }
 
   return {
+    /** By how much the clocks are ahead of UTC, ms: at `fromMs`, and after each change up to `untilMs`. */
+    changes: (fromMs: number, untilMs: number): readonly ClockChange[] => {
+      const changes: ClockChange[] = []
+      for (let at: number | null = fromMs; at !== null; at = nextChange(at, untilMs))
+        changes.push({ atMs: at, aheadMs: aheadMs(at) })
+      return changes
+    },
     /** The day whose window contains a moment. */
     dayOf: (at: Instant): string => {
       const ms = instantToMs(at)

@@ -224,6 +224,17 @@ export const compactions = sync(
   },
 )
 
+export const clockChanges = sync(
+  'clock_changes',
+  'How far the clocks of the time zone of the settings are ahead of UTC, from each change on',
+  ['since'],
+  {
+    time_zone: varchar('IANA name of the time zone, in which all days are'),
+    since: timestamptz('From when on'),
+    ahead_us: bigint('By how much the clocks are ahead of UTC, microseconds'),
+  },
+)
+
 const channel = varcharOf(DIGEST_CHANNELS, 'Where the digest goes')
 
 export const digests = sync(
@@ -247,7 +258,7 @@ export const digestItems = sync(
 )
 
 /** The version that the declarations describe. */
-export const SCHEMA_VERSION = 7
+export const SCHEMA_VERSION = 8
 
 export const schemaVersion = sync(
   'schema_version',
@@ -282,6 +293,7 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
   rejectedRows,
   driftEvents,
   compactions,
+  clockChanges,
   digests,
   digestItems,
   schemaVersion,

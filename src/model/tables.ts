@@ -50,7 +50,15 @@ const validity = {
     'When the next version was first read, or the record was found missing; null = current',
   ),
 }
-const observation = { observed_at: timestamptz('When these indicators were first read, server time') }
+const fieldworkDay =
+  'The day of fieldwork of this reading, in the time zone of the settings: the day that holds most of the time since the reading before, or of the last 24 hours if more time has passed'
+const observation = {
+  observed_at: timestamptz('When these indicators were first read, server time'),
+  day: date(fieldworkDay),
+  day_before: date.orNull(
+    'The last day of fieldwork that was known at the reading before, which had other indicators; null if it was not read before',
+  ),
+}
 
 const main = (
   name: string,
@@ -170,6 +178,7 @@ export const surveyProgressReconstructed = main(
   {
     survey_id: surveyId,
     as_of: timestamptz('Up to when interviews started, server time'),
+    day: date('The day of fieldwork that ended then, in the time zone of the settings'),
     ...PROGRESS_FIELDS,
     read_at: timestamptz('When these indicators were read, server time'),
   },
@@ -197,6 +206,9 @@ export const freshness = main(
     ),
     refreshed_at: timestamptz.orNull(
       'When its progress was last read, server time; null = never. Its sources were read then, or list and progress had not changed, unless last_error says otherwise',
+    ),
+    progress_day: date.orNull(
+      'The last day of fieldwork of which its progress is known: that of refreshed_at, if half of the day had passed by then; null = never read',
     ),
     sources_read_at: timestamptz.orNull(
       'When its list of sources was last read, server time; null = never, or since then one could not be typed, or the list was not answered. If several runs read the survey in parts, when the first of them began',

@@ -17,6 +17,7 @@ import { type GivenFlags, type Override, readOverrides, SETTINGS_FILE_HERE } fro
 import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { filePath, type ReadFile, readAs } from './readers.js'
+import type { SettingsValues } from './schema.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
 import { isInShard, shardDirectory } from './shards.js'
 import { ABSENT_FILE, type Layers, layered, type SettingsFile } from './source.js'
@@ -88,6 +89,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const accountNames = names.filter((name) => isInShard(name, shard))
   return immutable({
     ...values,
+    ...inTimeZone(values),
     accounts,
     accountNames,
     plan,
@@ -99,6 +101,19 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     foundFile,
     warnings: warnings.map(({ where, text }) => `${where}: ${text}`),
   })
+}
+
+/** The settings of which a part counts days or shows times. */
+export const inTimeZone = ({
+  time_zone,
+  report,
+  refresh,
+}: Pick<SettingsValues, 'time_zone' | 'report' | 'refresh'>): Pick<Settings, 'report' | 'refresh'> => {
+  const windows = refresh.daily_windows
+  return {
+    report: { ...report, time_zone },
+    refresh: { ...refresh, daily_windows: windows === null ? null : { ...windows, time_zone } },
+  }
 }
 
 /** Opens the file that flag or variable names, or else the file in the working directory. */

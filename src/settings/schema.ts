@@ -221,6 +221,11 @@ export const settingsSchema = section({
         'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database and ducklake always have all views',
       ),
   }).prefault({}),
+  time_zone: setting(timeZone(), 'name of a time zone')
+    .prefault('UTC')
+    .describe(
+      'Time zone of all days: of views, pace, forecast, due dates and `refresh.daily_windows`, and of the times in the report. If it is changed, the days of all stored readings are computed again',
+    ),
   contract: choice('evolve', CONTRACTS).describe(
     'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
   ),
@@ -249,9 +254,6 @@ export const settingsSchema = section({
         days: wholeNumber(7, 1, 60).describe(
           'Also read the interviews by the day on which they started, for `survey_progress_by_day`. This many days up to today are read repeatedly, an older day once more. Off without this section',
         ),
-        time_zone: setting(timeZone(), 'name of a time zone')
-          .prefault('UTC')
-          .describe('Time zone of these days'),
         sources: yesOrNo().prefault(false).describe('Read the days of each sample source as well'),
       }),
     ),
@@ -276,9 +278,6 @@ export const settingsSchema = section({
       .describe(
         'Title of the report, such as the name of the organization; the browser tab shows it with the date',
       ),
-    time_zone: setting(timeZone(), 'name of a time zone')
-      .prefault('UTC')
-      .describe('Time zone in which the report shows instants'),
     locale: setting(locale(), 'BCP 47 language tag')
       .prefault('en-GB')
       .describe('Locale of the numbers and dates of the report, such as `de-DE`; its words are English'),

@@ -2,7 +2,7 @@
 import type { HttpProxy, Rate, SharedRate } from '../base/network.js'
 import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { Monitoring } from '../model/monitoring.js'
-import type { ExcludeRules, PlanFile } from '../model/run.js'
+import type { ExcludeRules, PlanFile, RefreshRules } from '../model/run.js'
 import { secretsOfMonitoring } from './monitoring.js'
 import type { SettingsValues } from './schema.js'
 import type { StorageSettings } from './storage.js'
@@ -38,8 +38,19 @@ export const secretsOf = ({ accounts, storage, ...monitoring }: SettingsWithSecr
 export interface Settings
   extends Omit<
     SettingsValues,
-    'accounts' | 'metrics' | 'notify' | 'storage' | 'warehouse' | 'config' | 'plan' | 'allow_insecure_http'
+    | 'accounts'
+    | 'metrics'
+    | 'notify'
+    | 'storage'
+    | 'warehouse'
+    | 'config'
+    | 'plan'
+    | 'allow_insecure_http'
+    | 'report'
+    | 'refresh'
   > {
+  readonly report: SettingsValues['report'] & Pick<SettingsValues, 'time_zone'>
+  readonly refresh: RefreshRules
   /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
   /**

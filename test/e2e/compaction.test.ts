@@ -10,8 +10,11 @@ import { testWarehouse } from '../support/warehouse/warehouse.js'
 test('a run that removes old observations counts them in its report, its log and _sync.runs', async (context) => {
   const { database, directory: warehouse } = await testWarehouse()
   const account = accountWarehouse(database, 'default')
-  for (const hour of [1, 2, 3])
-    await account.commitBundles([bundle(7, minute(hour * 60), [source(70)], progress(hour))], RUN)
+  for (const complete of [1, 2, 3])
+    await account.commitBundles(
+      [bundle(7, minute((12 + complete) * 60), [source(70)], progress(complete))],
+      RUN,
+    )
   await database.close()
   const { api, sync, settings, rows } = await openTrial(context, [scriptedSurvey(1)], {
     directory: warehouse,

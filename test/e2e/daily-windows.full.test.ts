@@ -47,7 +47,7 @@ test('a night requests open days and those that become final, in the time zone',
   ]
   const { api, sync, settings, rows, expectSound } = await openTrial(context, [scriptedSurvey(1)])
   showInterviews(api, starts)
-  const args = await settings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
+  const args = await settings({ time_zone: 'Europe/Paris', refresh: { daily_windows: { days: 2 } } })
   const night = async (now: string) => {
     api.now = new Date(now)
     const { code, run } = await sync(args)

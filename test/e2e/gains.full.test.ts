@@ -1,4 +1,7 @@
-/** Gains of days against the truth of the reference server: what sources gained adds up to what their survey gained. */
+/**
+ * Gains of days against the truth of the reference server: what sources gained adds up to what their survey gained, and each gain is on the
+ * day of its fieldwork, in each time zone and for a job at each hour.
+ */
 import { expect, test } from 'vitest'
 import { accountsOf, startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT } from '../support/api/scripted-api.js'
@@ -11,32 +14,56 @@ const NIGHTS = 12
 const completes = (rows: Awaited<ReturnType<typeof truthRows>>): number =>
   [...rows.values()].reduce((sum, { progress }) => sum + Number(progress.interviews_count), 0)
 
-test.for([42, 1, 7])('in world %i, on each day, and in all', async (seed, context) => {
-  const trial = await openTrial(context)
-  await using server = await startWorld({ seed, surveys: 60, pageSize: 50 })
-  const world = openWorld(server)
-  const args = await trial.settings(accountsOf(server))
-  expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
-  const first = completes(await truthRows(server))
-  for (let night = 1; night < NIGHTS; night += 1) {
-    await world.advance('P1D')
+const CASES = [
+  { seed: 42, timeZone: 'UTC', hour: '02' },
+  { seed: 1, timeZone: 'America/New_York', hour: '14' },
+  // The clocks of Paris and New York go forward in these nights.
+  { seed: 7, timeZone: 'Europe/Paris', hour: '02' },
+  { seed: 42, timeZone: 'Asia/Tokyo', hour: '14' },
+]
+
+test.for(CASES)(
+  'in world $seed and $timeZone, with a job at $hour:00',
+  async ({ seed, timeZone, hour }, context) => {
+    const trial = await openTrial(context)
+    await using server = await startWorld({
+      seed,
+      surveys: 60,
+      pageSize: 50,
+      startAt: `2026-03-22T${hour}:00:00Z`,
+    })
+    const world = openWorld(server)
+    const args = await trial.settings({ ...accountsOf(server), time_zone: timeZone })
     expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
-  }
-  // A source that the API removes takes its interviews along.
-  expect(
-    await trial.rows(`WITH of_sources AS (
+    const first = completes(await truthRows(server))
+    for (let night = 1; night < NIGHTS; night += 1) {
+      await world.advance('P1D')
+      expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
+    }
+    // A source that the API removes takes its interviews along.
+    expect(
+      await trial.rows(`WITH of_sources AS (
         SELECT account, survey_id, "day", sum(gained) AS gained, count(*) = count(gained) AS is_known
         FROM source_progress_daily GROUP BY ALL),
       removed AS (
-        SELECT p.account, p.survey_id, CAST(timezone('UTC', a._missing_since) AS DATE) AS "day", sum(p.interviews_count) AS lost
+        SELECT p.account, p.survey_id, CAST(timezone('${timeZone}', a._missing_since - INTERVAL 12 HOURS) AS DATE) AS "day", sum(p.interviews_count) AS lost
         FROM sample_source_progress p JOIN sample_sources a ON a.account = p.account AND a.survey_id = p.survey_id AND a.id = p.sample_source_id
         WHERE a._missing_since IS NOT NULL GROUP BY ALL)
       SELECT d.survey_id, d."day", d.gained, s.gained AS of_sources
       FROM progress_daily d JOIN of_sources s USING (account, survey_id, "day") LEFT JOIN removed r USING (account, survey_id, "day")
       WHERE d.gained IS NOT NULL AND (NOT is_known OR s.gained - coalesce(r.lost, 0) <> d.gained)`),
-  ).toEqual([])
-  const [sum] = await trial.rows('SELECT sum(gained)::INT AS gained FROM progress_daily')
-  const gained = completes(await truthRows(server)) - first
-  expect(gained).toBeGreaterThan(100)
-  expect(sum).toEqual({ gained })
-})
+    ).toEqual([])
+    // A run a day: each reading shows most of the 24 hours before it.
+    expect(
+      await trial.rows(`SELECT survey_id, observed_at, "day" FROM progress_daily
+      WHERE gained <> 0 AND "day" <> CAST(timezone('${timeZone}', observed_at - INTERVAL 12 HOURS) AS DATE)`),
+    ).toEqual([])
+    expect(await trial.rows('SELECT DISTINCT gained_days FROM progress_daily WHERE gained <> 0')).toEqual([
+      { gained_days: 1 },
+    ])
+    const [sum] = await trial.rows('SELECT sum(gained)::INT AS gained FROM progress_daily')
+    const gained = completes(await truthRows(server)) - first
+    expect(gained).toBeGreaterThan(100)
+    expect(sum).toEqual({ gained })
+  },
+)

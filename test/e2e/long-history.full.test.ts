@@ -34,16 +34,18 @@ const CHECKED_EVERY = 10
 const START_MS = Date.parse('2026-09-01T02:00:00Z')
 const OPEN_DAYS = 2
 
-/** The zone of the days, and whether days of sources are read. The settings change twice, and each zone changes its clocks. */
+/** The settings change twice, and each zone changes its clocks. */
+const timeZoneOf = (night: number) => (night < (NIGHTS * 2) / 3 ? 'Europe/Paris' : 'America/St_Johns')
+
 const windowsOf = (night: number) => ({
   days: OPEN_DAYS,
-  time_zone: night < (NIGHTS * 2) / 3 ? 'Europe/Paris' : 'America/St_Johns',
   sources: night < NIGHTS / 3 || night >= (NIGHTS * 2) / 3,
 })
 
 /** A checked night reads every survey with all of its sources, so all rows are current. Other nights skip unchanged ones. */
 const settingsOf = (night: number, isChecked: boolean) => ({
   publish: ['duckdb', 'parquet'],
+  time_zone: timeZoneOf(night),
   refresh: {
     daily_windows: windowsOf(night),
     ...(isChecked ? { recheck_sources_after: '0s', max_age: '0s' } : {}),
@@ -146,7 +148,7 @@ const syncNight = async (options: NightToRead): Promise<void> => {
   api.now = new Date(nowMs)
   api.pageSize = lots.oneOf([1, 2, 5, 50])
   api.surveys.splice(0, api.surveys.length, ...organization.shown.map(scriptedOf))
-  const { time_zone: timeZone } = windowsOf(night)
+  const timeZone = timeZoneOf(night)
   const answerOf = recordAnswers(organization, expected, {
     at: new Date(nowMs).toISOString().replace('.000', ''),
     timeZone,
@@ -184,7 +186,8 @@ const truthOfAll = ({ shown }: Organization) =>
 
 /** Lists the open days of active surveys that differ from the service, counted by the date of each interview's start. */
 const openDays = async (reader: Reader, { shown }: Organization, night: number, nowMs: number) => {
-  const { time_zone: timeZone, sources } = windowsOf(night)
+  const timeZone = timeZoneOf(night)
+  const { sources } = windowsOf(night)
   const dateOf = dateIn(timeZone)
   const today = dateOf(nowMs)
   const wrong: string[] = []

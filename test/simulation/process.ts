@@ -269,6 +269,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     // With views, 40 seeds take 142 s of CPU instead of 82.
     publish: { views: plan.checksViews ? DEFAULTS.publish.views : [], formats: publishOf(plan, start) },
     contract: settings.contract,
+    time_zone: DEFAULTS.time_zone,
     discover: { overlap: settings.overlapMs, full_listing_every: settings.full_listing_every },
     history: DEFAULTS.history,
     report: DEFAULTS.report,

@@ -77,7 +77,9 @@ export const prepare = async (
     )
   })
   return {
-    text: `SELECT q.* FROM (\n${text}\n) AS q WHERE ${conditions.join(' AND ')}`,
+    // A join with the newest reading would change the order of the rows.
+    text: `SELECT q.* EXCLUDE (place_of_row) FROM (SELECT *, row_number() OVER () AS place_of_row FROM (\n${text}\n)) AS q
+      WHERE ${conditions.join(' AND ')} ORDER BY q.place_of_row`,
     columns,
     parameters: only(values, (name) => used.has(name) || rest.includes(name)),
   }
@@ -86,7 +88,8 @@ export const prepare = async (
 const only = (values: NamedParameters, isWanted: (name: string) => boolean): NamedParameters =>
   Object.fromEntries(Object.entries(values).filter(([name]) => isWanted(name)))
 
-/** The last days end at the newest reading of the account. */
+/** The last days of fieldwork, and the last hours, end at the newest reading of the account. */
+const NEWEST_DAY = '(SELECT max(f.progress_day) FROM main.freshness f WHERE f.account = q.account)'
 const NEWEST = `(SELECT max(greatest(f.listed_at, f.refreshed_at)) FROM main.freshness f WHERE f.account = q.account)`
 
 /** The condition by which a value narrows a named query, and the column that the condition needs in the result. */
@@ -94,7 +97,7 @@ const CONDITIONS: Readonly<Record<string, readonly (readonly [column: string, co
   survey: [['survey_id', 'q.survey_id = $survey']],
   account: [['account', 'q.account = $account']],
   days: [
-    ['day', `q.day > CAST(make_timestamp(epoch_us(${NEWEST})) AS DATE) - CAST($days AS INTEGER)`],
+    ['day', `q.day > ${NEWEST_DAY} - CAST($days AS INTEGER)`],
     ['observed_at', `epoch_us(q.observed_at) > epoch_us(${NEWEST}) - $days * 24 * 3600000000`],
   ],
 }

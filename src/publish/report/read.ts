@@ -95,8 +95,8 @@ export const LAST_DAYS = 28
 /** Earlier days are thinned out to this many points. */
 const EARLIER_POINTS = 24
 
-/** Number of the UTC day since 1970. */
-const dayOf = (at: string): string => `epoch_us(${at}) // 86400000000`
+/** Number of a day since 1970. */
+const numberOf = (day: string): string => `${day} - DATE '1970-01-01'`
 
 const KEY = ['account', 'survey_id', 'day']
 const values = Object.keys(dayRow.shape).filter((name) => !KEY.includes(name))
@@ -107,10 +107,12 @@ const values = Object.keys(dayRow.shape).filter((name) => !KEY.includes(name))
  */
 export const thinnedDays = (shown: string): string => `WITH observations AS (
 ${survey.observations.select}
+), last_observations AS (
+  SELECT * REPLACE (${numberOf('day')} AS day) FROM observations
+  QUALIFY row_number() OVER (PARTITION BY account, survey_id, day ORDER BY observed_at DESC) = 1
 ), spans AS (
-  SELECT account, survey_id, greatest(${dayOf('any_value(r.refreshed_at)')}, ${dayOf('max(o.observed_at)')}) AS last_day,
-    last_day - ${dayOf('min(o.observed_at)')} AS age
-  FROM observations o JOIN ${shown} r USING (account, survey_id) GROUP BY ALL
+  SELECT o.account, o.survey_id, greatest(any_value(${numberOf('f.progress_day')}), max(o.day)) AS last_day, last_day - min(o.day) AS age
+  FROM last_observations o SEMI JOIN ${shown} r USING (account, survey_id) JOIN freshness f USING (account, survey_id) GROUP BY ALL
 ), steps AS (
   SELECT *, greatest(1, (age - ${LAST_DAYS}) // ${EARLIER_POINTS}) AS step FROM spans
 ), days AS (
@@ -120,6 +122,6 @@ ${survey.observations.select}
 )
 SELECT d.account, d.survey_id, d.day, ${values.map((name) => `o.${name}`).join(', ')}
 FROM days d
-ASOF JOIN observations o ON o.account = d.account AND o.survey_id = d.survey_id AND epoch_us(o.observed_at) < (d.day + 1) * 86400000000
-WHERE NOT o.is_reconstructed OR d.day = ${dayOf('o.observed_at')}
+ASOF JOIN last_observations o ON o.account = d.account AND o.survey_id = d.survey_id AND d.day >= o.day
+WHERE NOT o.is_reconstructed OR d.day = o.day
 ORDER BY d.account, d.survey_id, d.day`

@@ -1,5 +1,5 @@
 /**
- * Compacts old progress history: the last observation of each record and UTC day stays. `progress_daily` shows this observation, so its
+ * Compacts old progress history: the last observation of each record and day of fieldwork stays. `progress_daily` shows this observation, so its
  * days look the same before and after. The time of day at which earlier indicators ended is lost, and the views of periods do not claim to
  * know it: `_sync.compactions` has the time up to which history is compacted.
  */
@@ -32,27 +32,24 @@ export const compactProgress = async (
   return removed
 }
 
-const thinOut = (sql: AccountSql, history: TableDeclaration, before: Instant): Promise<number> => {
+/** The kept observation gets the `day_before` of the first one of its day. */
+const thinOut = async (sql: AccountSql, history: TableDeclaration, before: Instant): Promise<number> => {
   const record = history.key.filter((name) => name !== 'observed_at').map(quote)
-  return countOf(
-    sql,
-    `DELETE FROM ${qualified(history)} WHERE rowid IN (
-      SELECT id FROM (
-        SELECT rowid AS id, observed_at, lead(observed_at) OVER (PARTITION BY ${record.join(', ')} ORDER BY observed_at) AS next_at
-        FROM ${qualified(history)} WHERE account = $1 AND observed_at < $2
-      ) WHERE ${utcDay('next_at')} = ${utcDay('observed_at')})`,
-    [sql.account, before],
+  const parameters = [sql.account, before]
+  await sql.run(
+    `CREATE OR REPLACE TEMP TABLE days_of_observations AS
+      SELECT rowid AS id, "day", observed_at, row_number() OVER of_day = count(*) OVER (PARTITION BY ${record.join(', ')}, "day") AS is_last,
+        first_value(day_before) OVER of_day AS day_before
+      FROM ${qualified(history)} WHERE account = $1 AND observed_at < $2
+      WINDOW of_day AS (PARTITION BY ${record.join(', ')}, "day" ORDER BY observed_at)`,
+    parameters,
   )
+  await sql.run(`UPDATE ${qualified(history)} h SET day_before = d.day_before
+    FROM temp.days_of_observations d WHERE d.id = h.rowid AND d.is_last AND h.day_before IS DISTINCT FROM d.day_before`)
+  const removed = await countOf(
+    sql,
+    `DELETE FROM ${qualified(history)} WHERE rowid IN (SELECT id FROM temp.days_of_observations WHERE NOT is_last)`,
+  )
+  await sql.run('DROP TABLE temp.days_of_observations')
+  return removed
 }
-
-/** The UTC day of a moment, as a DATE, in any time zone of the session, and without an extension that a reader may lack. */
-export const utcDay = (moment: string): string => `CAST(make_timestamp(epoch_us(${moment})) AS DATE)`
-
-export const dayStart = (day: string): string => `to_timestamp(epoch(${day}))`
-
-/**
- * The time `hours` before another time, as microseconds. Intervals would count in the time zone and the calendar of the session, where a
- * day may have 23 hours, or be refused.
- */
-export const hoursBefore = (time: string, hours: number): string =>
-  `epoch_us(${time}) - ${hours} * 3600000000`

@@ -10,7 +10,7 @@ import { bigintCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { IN_FIELD } from '../views/needs-action-rules.js'
-import { hoursBefore } from './compaction.js'
+import { hoursBefore } from './days.js'
 
 const itemRow = z.object({
   account: varcharCell,

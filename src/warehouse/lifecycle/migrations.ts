@@ -63,6 +63,12 @@ const MIGRATIONS: readonly Migration[] = [
     description: 'The plan has the due dates',
     statements: ['DROP TABLE IF EXISTS main.deadlines'],
   },
+  {
+    // `storeTimeZone` computes the days.
+    version: 8,
+    description: 'A reading belongs to a day of fieldwork',
+    statements: [],
+  },
 ]
 
 /** Tests pass another `schema`. */

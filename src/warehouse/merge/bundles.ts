@@ -12,7 +12,9 @@ import type {
   ReconstructedSurvey,
   RefreshedBundle,
 } from '../../model/warehouse.js'
+import { fieldworkDay } from '../../rules/fieldwork-day.js'
 import type { AccountSql } from '../connection/database.js'
+import { storedCalendar } from '../history/time-zone.js'
 import { endTasks, keepTasks } from '../queue/ended-tasks.js'
 import { requireFullListing, unconfirmed } from '../queue/unlisted-surveys.js'
 import { hasProgress, updateFreshness } from './freshness.js'
@@ -25,6 +27,7 @@ import {
   mergedSurveys,
 } from './merged-tables.js'
 import { storeDrift, storeRejections } from './quarantine.js'
+import { type ReadingDays, readingDays } from './reading-days.js'
 import {
   dropPending,
   noRows,
@@ -45,15 +48,16 @@ export const commitBundles = async (
   const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
   await storeProblems(sql, refreshed, runId)
   const pending = await mergePending(sql, outcomes)
-  const rowsRead = readRows(refreshed)
+  const days = await readingDays(sql, refreshed)
+  const rowsRead = readRows(refreshed, days)
   const counts: Record<string, RowCounts> = {}
   for (const [part, table] of PARTS) {
     const storedRows = [...stored.values()].flatMap((survey) => survey[part])
     counts[table.current.name] = await upsert(sql, table, storedRows, rowsRead[part])
   }
-  const days = await mergeDays(sql, refreshed)
+  const daily = await mergeDays(sql, refreshed)
   const gone = await markGone(sql, outcomes, stored)
-  await updateFreshness(sql, outcomes)
+  await updateFreshness(sql, outcomes, days)
   await endTasks(sql, outcomes)
   await keepTasks(sql, outcomes, runId)
   if (outcomes.some((outcome) => outcome.kind === 'failed' && outcome.mayBeGone))
@@ -61,7 +65,7 @@ export const commitBundles = async (
   return {
     surveys: addCounts(pending, { ...NO_ROWS, changed: gone }),
     ...counts,
-    ...(days === null ? {} : { survey_progress_by_day: days }),
+    ...(daily === null ? {} : { survey_progress_by_day: daily }),
   }
 }
 
@@ -101,9 +105,11 @@ export const commitReconstructed = async (
   runId: string,
 ): Promise<RowCountsByTable> => {
   await storeProblems(sql, surveys, runId)
+  const calendar = await storedCalendar(sql)
   const rows = surveys.flatMap(({ surveyId: survey_id, rows }) =>
-    rows.map(({ window, progress, at: read_at }): CellRow => {
-      return { account: sql.account, survey_id, as_of: window.startedBefore, ...progress, read_at }
+    rows.map(({ window: { startedBefore: as_of }, progress, at: read_at }): CellRow => {
+      const day = fieldworkDay(calendar, as_of, null)
+      return { account: sql.account, survey_id, as_of, day, ...progress, read_at }
     }),
   )
   await sql.insert(surveyProgressReconstructed, rows)
@@ -121,16 +127,20 @@ const mergePending = async (sql: AccountSql, outcomes: readonly BundleOutcome[])
   return await upsert(sql, mergedSurveys, stored.values(), [...pending.values()])
 }
 
-const readRows = (bundles: readonly RefreshedBundle[]) => ({
+const readRows = (bundles: readonly RefreshedBundle[], days: ReadingDays) => ({
   sources: bundles.flatMap(({ surveyId: survey_id, at, sourcesAt: readAt = at, sources }) =>
     sources.map((source): ReadRow => ({ cells: { survey_id, ...source }, readAt })),
   ),
   progress: bundles.flatMap(({ surveyId: survey_id, at: readAt, progress }): readonly ReadRow[] =>
-    progress === null ? [] : [{ cells: { survey_id, ...progress }, readAt }],
+    progress === null ? [] : [{ cells: { survey_id, ...progress }, readAt, ...days.ofSurvey(survey_id) }],
   ),
   sourceProgress: bundles.flatMap(({ surveyId: survey_id, sourceProgress }) =>
     sourceProgress.map(({ sampleSourceId: sample_source_id, progress, at: readAt }): ReadRow => {
-      return { cells: { survey_id, sample_source_id, ...progress }, readAt }
+      return {
+        cells: { survey_id, sample_source_id, ...progress },
+        readAt,
+        ...days.ofSources(survey_id),
+      }
     }),
   ),
 })

@@ -1,10 +1,11 @@
 /** Stores when a survey was read, how much of it was read, and which sources its list lacks. */
-import { bigint, boolean, columnsOf, timestamptz, varchar } from '../../model/columns.js'
+import { bigint, boolean, columnsOf, date, timestamptz, varchar } from '../../model/columns.js'
 import { freshness } from '../../model/tables.js'
 import type { BundleOutcome, RefreshedBundle } from '../../model/warehouse.js'
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { failureOf } from '../queue/ended-tasks.js'
+import type { ReadingDays } from './reading-days.js'
 
 /** Whether the survey's own progress was read, so that the bundle counts as refreshed. */
 export const hasProgress = (outcome: BundleOutcome): outcome is RefreshedBundle =>
@@ -14,6 +15,7 @@ const FRESHNESS_STAGE = 'stage_freshness'
 const FRESHNESS_COLUMNS = columnsOf({
   survey_id: bigint(''),
   read_at: timestamptz(''),
+  progress_day: date.orNull(''),
   has_progress: boolean(''),
   error: varchar.orNull(''),
   begun_at: timestamptz.orNull(''),
@@ -25,12 +27,18 @@ const FRESHNESS_COLUMNS = columnsOf({
   left_out: bigint.orNull(''),
 })
 
-export const updateFreshness = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<void> => {
+export const updateFreshness = async (
+  sql: AccountSql,
+  outcomes: readonly BundleOutcome[],
+  days: Pick<ReadingDays, 'lastKnown'>,
+): Promise<void> => {
   const tried = outcomes.filter((outcome) => outcome.kind !== 'oversized' || outcome.parts !== undefined)
   if (tried.length === 0) return
   const rows = tried.map((outcome) => ({
     survey_id: outcome.surveyId,
     read_at: outcome.at,
+    progress_day:
+      outcome.kind === 'refreshed' && outcome.progress !== null ? days.lastKnown(outcome.surveyId) : null,
     has_progress: outcome.kind === 'gone' || hasProgress(outcome),
     error: failureOf(outcome)?.error ?? null,
     begun_at: outcome.kind === 'refreshed' ? (outcome.begunAt ?? null) : null,
@@ -63,6 +71,7 @@ const freshnessAfter = (before: (column: string) => string): Readonly<Record<str
   return {
     last_error: 'o.error',
     refreshed_at: `CASE WHEN o.has_progress THEN o.read_at ELSE ${before('refreshed_at')} END`,
+    progress_day: `coalesce(o.progress_day, ${before('progress_day')})`,
     sources_listed_at: `CASE WHEN o.sources IN ('all', 'some') THEN ${LISTED_AT} ELSE ${before('sources_listed_at')} END`,
     sources_read_at: at('sources_read_at', 'sources', LISTED_AT),
     source_progress_read_at: at('source_progress_read_at', 'source_progress'),

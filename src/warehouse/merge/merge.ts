@@ -19,6 +19,8 @@ import type { MergedTable, StoredRow } from './merged-tables.js'
 export interface ReadRow {
   readonly cells: CellRow
   readonly readAt: Instant
+  /** The days of the row in a history of progress. */
+  readonly days?: { readonly day: string; readonly day_before: string | null }
 }
 
 /** Rows by `rowKey`. */
@@ -38,7 +40,9 @@ export const upsert = async (
   const stored = new Map(Array.from(storedRows, (row) => [rowKey(table, row.cells), row]))
   const added: CellRow[] = []
   const changed: CellRow[] = []
-  for (const { cells, readAt } of rows) {
+  const history: CellRow[] = []
+  const beginsAt = table.hasVersions ? 'valid_from' : 'observed_at'
+  for (const { cells, readAt, days } of rows) {
     const before = stored.get(rowKey(table, cells))
     if (before !== undefined && isCurrent(table, before, cells)) continue
     const datedAt = before === undefined ? readAt : after(readAt, latest(before))
@@ -46,12 +50,10 @@ export const upsert = async (
     const row = { ...cells, account, _first_seen_at: firstSeenAt, [table.readAtColumn]: datedAt }
     if (before === undefined) added.push(row)
     else changed.push(row)
+    history.push({ ...row, ...days, [beginsAt]: datedAt })
   }
   await removeChanged(sql, table, changed)
-  const written = [...changed, ...added]
-  await sql.insert(table.current, written)
-  const beginsAt = table.hasVersions ? 'valid_from' : 'observed_at'
-  const history = written.map((row) => ({ ...row, [beginsAt]: row[table.readAtColumn] ?? null }))
+  await sql.insert(table.current, [...changed, ...added])
   if (table.history !== null) await sql.insert(table.history, history)
   const unchanged = rows.length - added.length - changed.length
   return { added: added.length, changed: changed.length, unchanged }

@@ -102,7 +102,8 @@ verdicts AS (
       WHEN target > 0 AND reached >= target THEN 'reached'
       WHEN NOT is_waited_for OR missing IS NULL THEN NULL
       WHEN due_on < greatest(as_of, today) THEN 'late'
-      WHEN due_on = as_of AND (missing > per_day OR status NOT IN ('fieldwork', 'deviating_from_specs')) THEN 'late'
+      WHEN due_on <= today AND status NOT IN ('fieldwork', 'deviating_from_specs') THEN 'late'
+      WHEN due_on = as_of AND missing > per_day THEN 'late'
       WHEN due_on = as_of THEN 'at_risk'
       WHEN status = 'deviating_from_specs' AND missing > per_day * (due_on - as_of) THEN 'late'
       WHEN status = 'deviating_from_specs' THEN 'at_risk'

@@ -5,9 +5,9 @@
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
 import type { InterviewStatus } from '../../model/fields.js'
 import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
-import { hoursBefore, utcDay } from '../history/compaction.js'
+import { clockAt, hoursBefore, localDay } from '../history/days.js'
 import { BEHIND_MIN, RULES, reasonSql, STALE_HOURS, STANDS_STILL_DAYS } from './needs-action-rules.js'
-import { gainOf, OBSERVED_DAYS_STEP } from './pace.js'
+import { gainOf } from './pace.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
@@ -30,7 +30,11 @@ const known = (column: string, hours: number): string =>
 
 /** `12 March`, with the year if it differs from the year of the newest reading. */
 const dayText = (day: string): string =>
-  `day(${day}) || ' ' || monthname(${day}) || CASE WHEN year(${day}) = year(${utcDay('newest_at')}) THEN '' ELSE ' ' || year(${day}) END`
+  `day(${day}) || ' ' || monthname(${day}) || CASE WHEN year(${day}) = year(today) THEN '' ELSE ' ' || year(${day}) END`
+
+/** Whole days, rounded, because a job does not run at the same second each night. */
+const daysBetween = (from: string, to: string): string =>
+  `CAST(round((epoch_us(${to}) - epoch_us(${from})) / 86400000000) AS BIGINT)`
 
 /** Interviews a day, rounded so that the needed number never looks smaller than it is. Below 10, with one decimal. */
 const perDayText = (rate: string, round: 'ceil' | 'floor'): string =>
@@ -76,8 +80,11 @@ export const needsAction: ViewDeclaration = {
   sql: `WITH pace AS MATERIALIZED (
   FROM main.survey_pace
 ),
-${OBSERVED_DAYS_STEP},
--- Days that were read, as was the day a week before them.
+-- Days on which a survey of the account changed, as on the day a week before them.
+observed_days AS (
+  SELECT DISTINCT account, "day"
+  FROM main.survey_progress_history
+),
 observed_weeks AS (
   SELECT d.account, d."day"
   FROM observed_days d
@@ -87,12 +94,13 @@ observed_weeks AS (
 earlier_readings AS (
   SELECT
     h.account, h.survey_id,
-    ${utcDay('any_value(p.refreshed_at)')} AS refreshed_on,
+    any_value(f.progress_day) AS progress_day,
     ${known('sample_size', WEEK_HOURS)} AS target,
     ${known('interviews_count', WEEK_HOURS)} AS week_ago,
     ${known('interviews_count', TWO_WEEKS_HOURS)} AS two_weeks_ago
   FROM main.survey_progress_history h
   JOIN pace p ON p.account = h.account AND p.survey_id = h.survey_id
+  JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.survey_id
   WHERE p.status = 'fieldwork'
   GROUP BY ALL
 ),
@@ -105,15 +113,20 @@ earlier_paces AS (
   FROM earlier_readings
 ),
 earlier_forecasts AS (
-  SELECT p.account, p.survey_id, p.refreshed_on - 7 + CAST(ceil(p.days) AS INTEGER) AS expected_before
+  SELECT p.account, p.survey_id, p.progress_day - 7 + CAST(ceil(p.days) AS INTEGER) AS expected_before
   FROM earlier_paces p
-  SEMI JOIN observed_weeks w ON w.account = p.account AND w."day" = p.refreshed_on - 7
+  SEMI JOIN observed_weeks w ON w.account = p.account AND w."day" = p.progress_day - 7
   WHERE p.days <= 3650
 ),
-newest AS (
+newest_readings AS (
   SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at
   FROM main.freshness
   GROUP BY account
+),
+newest AS (
+  SELECT n.*, ${localDay('n.newest_at')} AS today
+  FROM newest_readings n
+  ${clockAt('n.newest_at')}
 ),
 statuses AS (
   SELECT account, survey_id, max(observed_at) AS status_since
@@ -133,7 +146,7 @@ sources_behind AS (
 known_facts AS (
   SELECT
     s.account, s.id AS survey_id, s.title, s.project_id, s.status,
-    n.newest_at, f.refreshed_at, f.last_error,
+    n.newest_at, n.today, f.refreshed_at, f.last_error,
     CASE WHEN t.last_error IS NOT NULL THEN t.requests_needed END AS parts_of,
     c.status_since,
     greatest(p.last_gain_at, c.status_since) AS still_since,
@@ -161,9 +174,9 @@ texts AS (
     ${gainOf('interviews_count', 'sample_size')} AS excess,
     epoch_us(still_since) < ${hoursBefore('refreshed_at', 24 * STANDS_STILL_DAYS)} AS stands_still,
     epoch_us(refreshed_at) < ${hoursBefore('newest_at', STALE_HOURS)} AS is_old,
-    ${utcDay('newest_at')} - ${utcDay('status_since')} AS paused_days,
-    ${utcDay('refreshed_at')} - ${utcDay('still_since')} AS still_days,
-    expected_on - ${utcDay('refreshed_at')} AS days_to_target,
+    ${daysBetween('status_since', 'newest_at')} AS paused_days,
+    ${daysBetween('still_since', 'refreshed_at')} AS still_days,
+    expected_on - today AS days_to_target,
     ${dayText('due_on')} AS due_text,
     ${dayText('expected_on')} AS expected_text,
     ${dayText('expected_to')} AS latest_text,
@@ -174,7 +187,7 @@ texts AS (
 facts AS (
   SELECT
     *,
-    CASE WHEN due_on < ${utcDay('newest_at')} THEN 'was due ' ELSE 'due ' END || due_text AS due_words,
+    CASE WHEN due_on < today THEN 'was due ' ELSE 'due ' END || due_text AS due_words,
     ', ' || missing || ' missing' AS missing_words,
     ': needs ' || needed_text || ' a day' || CASE
       WHEN per_day > 0 AND status = 'fieldwork' THEN ', has ' || per_day_text

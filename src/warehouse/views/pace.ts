@@ -3,7 +3,7 @@
  * hundreds of rows of each record, so window functions read only the last ones.
  */
 import { bigint, double, type Fields, type TableDeclaration, timestamptz } from '../../model/columns.js'
-import { dayStart, utcDay } from '../history/compaction.js'
+import { clockAt, fieldworkDayOf } from '../history/days.js'
 import { knownDaySteps, type Observations, periodSteps } from './progress-periods.js'
 
 /** The pace covers a week in fieldwork, so that each weekday counts once. */
@@ -18,7 +18,7 @@ export const PACE_FIELDS = {
     'When the number of complete interviews was last seen rising; also in reconstructed rows, server time; null = never',
   ),
   pace_days: bigint.orNull(
-    `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, at most ${PACE_DAYS}, or more with days without a reading, of the ${READ_DAYS} before the last known day; null without any`,
+    `Days of fieldwork that the pace covers: the last ones that the survey was in fieldwork from beginning to end, at most ${PACE_DAYS}, or more with days without a reading, of the ${READ_DAYS} before the last known day; null without any`,
   ),
   gained: bigint.orNull(
     'Complete interviews gained in the days of the pace; negative if some failed a quality check later',
@@ -53,15 +53,6 @@ export const observationsSql = (history: TableDeclaration, reconstructed?: Table
 }
 
 /**
- * The step `observed_days`: the days on which a new progress of the account was read. On other days perhaps no run took place, so the next
- * gain covers several days.
- */
-export const OBSERVED_DAYS_STEP = `observed_days AS MATERIALIZED (
-  SELECT DISTINCT account, ${utcDay('observed_at')} AS "day"
-  FROM main.survey_progress_history
-)`
-
-/**
  * Steps that end with `day_statuses`: a row per record and known day, with `as_of` (the last known day of the record), and of the survey on
  * that day `opened` (it was in fieldwork) and `stops` (how often its status had been another one). `counts` is SQL for further columns of
  * these rows. The step `last_gains` has `last_gain_at`.
@@ -73,17 +64,18 @@ export const dayStatusSteps = (observations: Observations, counts: string): stri
   ${observationsSql(history, reconstructed)}
 ),
 read_since AS (
-  SELECT ${key}, epoch_us(_observed_at) - ${READ_DAYS} * 86400000000 AS since_us
+  SELECT ${key}, progress_day - ${READ_DAYS} AS since
   FROM main.${current.name}
+  JOIN main.freshness USING (account, survey_id)
 ),
 starts AS (
-  SELECT ${key}, coalesce(max(observed_at) FILTER (epoch_us(observed_at) <= since_us), min(observed_at)) AS start_at
+  SELECT ${key}, coalesce(max(observed_at) FILTER ("day" <= since), min(observed_at)) AS start_at
   FROM observations
   JOIN read_since USING (${key})
   GROUP BY ALL
 ),
 recent AS MATERIALIZED (
-  SELECT ${key}, observed_at, is_reconstructed, interviews_count, ${counts} AS counts
+  SELECT ${key}, observed_at, "day", day_before, is_reconstructed, interviews_count, ${counts} AS counts
   FROM observations
   JOIN starts USING (${key})
   WHERE observed_at >= start_at
@@ -123,42 +115,36 @@ last_gains AS (
   GROUP BY ALL
 ),
 ${periodSteps(observations, 'recent')},
-${knownDaySteps('periods', key)},
--- A reconstructed row is known on its own day only.
-spans AS (
-  SELECT * REPLACE (CASE WHEN is_reconstructed THEN least(first_day, last_day) ELSE last_day END AS last_day)
+${knownDaySteps(observations)},
+ends AS (
+  -- Not a day that has hardly begun.
+  SELECT *, least(max(last_day) OVER (PARTITION BY ${key}), progress_day) AS as_of
   FROM known_periods
 ),
-ends AS (
-  SELECT *, max(last_day) OVER (PARTITION BY ${key}) AS as_of
-  FROM spans
-),
 numbered_days AS (
-  SELECT *, unnest(range(greatest(0, as_of - ${READ_DAYS} - first_day), 1 + last_day - first_day)) AS days_after
+  SELECT *, unnest(range(greatest(0, as_of - ${READ_DAYS} - "day"), 1 + least(last_day, as_of) - "day")) AS days_after
   FROM ends
 ),
 days AS (
-  SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
+  SELECT * REPLACE ("day" + CAST(days_after AS INTEGER) AS "day")
   FROM numbered_days
 ),
-${OBSERVED_DAYS_STEP},
-read_days AS (
-  SELECT d.*
-  FROM days d
-  LEFT JOIN observed_days r ON r.account = d.account AND r."day" = d."day"
-  WHERE d."day" IN (d.first_day, d.as_of) OR r.account IS NOT NULL
-),
+-- The day of fieldwork of each version of a survey.
 statuses AS (
   SELECT
-    account, id AS survey_id, valid_from, status = 'fieldwork' AS opened,
-    count(*) FILTER (WHERE status <> 'fieldwork') OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS stops
-  FROM main.surveys_history
+    h.account, h.id AS survey_id, h.valid_from, ${fieldworkDayOf('h.valid_from')} AS "day", h.status = 'fieldwork' AS opened,
+    count(*) FILTER (WHERE h.status <> 'fieldwork') OVER (PARTITION BY h.account, h.id ORDER BY h.valid_from ASC) AS stops
+  FROM main.surveys_history h
+  ${clockAt('h.valid_from')}
+),
+last_statuses AS (
+  FROM statuses
+  QUALIFY row_number() OVER (PARTITION BY account, survey_id, "day" ORDER BY valid_from DESC) = 1
 ),
 day_statuses AS (
   SELECT d.*, s.opened, CASE WHEN s.stops IS NULL AND d.is_reconstructed THEN 0 ELSE s.stops END AS stops
-  FROM read_days d
-  ASOF LEFT JOIN statuses s
-    ON s.account = d.account AND s.survey_id = d.survey_id AND ${dayStart('d."day" + 1')} > s.valid_from
+  FROM days d
+  ASOF LEFT JOIN last_statuses s ON s.account = d.account AND s.survey_id = d.survey_id AND d."day" >= s."day"
 )`
 }
 

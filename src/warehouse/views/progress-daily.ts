@@ -1,8 +1,8 @@
 /**
- * Progress by day, for charts with one point per day. Days come from the step function: the last observation of a day stands for this day,
- * and for later days up to the time until which the observation is known to have held.
+ * Progress by day of fieldwork, for charts with one point per day. Days come from the step function: the last observation of a day stands
+ * for this day, and for later days up to the last one on which the observation is known to have held.
  */
-import { bigint, type Column, columnsOf, date, timestamptz } from '../../model/columns.js'
+import { bigint, type Column, columnsOf, date } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import {
   ofSource,
@@ -12,9 +12,14 @@ import {
   surveyProgressHistory,
   surveys,
 } from '../../model/tables.js'
-import { dayStart, utcDay } from '../history/compaction.js'
 import { gainOf } from './pace.js'
-import { inferredSourceObservations, knownDaySteps, periodSteps } from './progress-periods.js'
+import {
+  inferredSourceObservations,
+  knownDaySteps,
+  type Observations,
+  periodSteps,
+  surveyObservations,
+} from './progress-periods.js'
 import { columnOf, listed, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)
@@ -25,9 +30,12 @@ const TITLE = columnOf(surveys, 'title', {
 })
 
 const DAY_FIELDS = columnsOf({
-  day: date('The day, UTC'),
+  day: date('The day of fieldwork, in the time zone of the settings'),
   gained: bigint.orNull(
-    'Complete interviews gained since the known day before; on the first known day those since it was created if the survey or account had been read before that, else null; negative if some failed a quality check',
+    'Complete interviews gained since the known day before; if survey_progress_by_day has the day, those of the interviews that started on it; on the first known day those since it was created if the survey or account had been read before that, else null; negative if some failed a quality check',
+  ),
+  gained_days: bigint.orNull(
+    'How many days the gain covers, up to this one: more than 1 if the days before were not read; null without a gain',
   ),
 })
 
@@ -35,11 +43,6 @@ const OBSERVED = [
   columnOf(surveyProgressHistory, 'observed_at', {
     comment:
       'When these indicators were first read, server time; on an earlier day if they have not changed since',
-  }),
-  ...columnsOf({
-    confirmed_until: timestamptz(
-      'Until when on this day the indicators are known to have held, server time; at most the end of the day',
-    ),
   }),
 ]
 
@@ -66,7 +69,7 @@ const NEW_SOURCES_STEPS = `${NEW_SURVEYS_STEP},
 first_days AS (
   SELECT *
   FROM main.survey_progress_history
-  QUALIFY ${utcDay('observed_at')} = min(${utcDay('observed_at')}) OVER (PARTITION BY account, survey_id)
+  QUALIFY "day" = min("day") OVER (PARTITION BY account, survey_id)
 ),
 first_readings AS (
   SELECT account, survey_id, max(observed_at) AS observed_at
@@ -82,44 +85,76 @@ new_sources AS (
 )`
 
 /**
- * `steps` have `periods`, and in `starts` the records that gain from 0. `joins` gives the further `columns` to `d`, the rows of days.
+ * `steps` have `newRecords`, the records that gain from 0. `windows` is the condition on the rows of `survey_progress_by_day`, `w`, that are
+ * of a record, `p`. `joins` gives the further `columns` to `g`, the rows of days.
  */
 const daysOf = (
   steps: string,
-  periods: string,
-  starts: string,
+  observations: Observations,
+  newRecords: string,
   key: readonly Column[],
+  windows: string,
   columns: string,
   joins: string,
 ): string => {
   const keys = key.map(({ name }) => name).join(', ')
-  return `WITH ${steps}${knownDaySteps(periods, keys)},
-gains AS (
+  return `WITH ${steps},
+${periodSteps(observations, `main.${observations.history.name}`)},
+${knownDaySteps(observations)},
+-- The days of the setting daily_windows say on which day each interview started, also for days that were not read.
+windows AS (
+  SELECT w.account, w.survey_id, w.sample_source_id, w."day", w.interviews_count AS started
+  FROM main.survey_progress_by_day w
+  WHERE w._missing_since IS NULL AND w.interviews_count IS NOT NULL
+),
+unread_days AS (
+  SELECT ${listed(key, 'p').replaceAll('\n', '\n  ')}, p.observed_at, any_value(p.next_day - p.last_day) = count(*) AS are_in_windows
+  FROM known_periods p
+  JOIN windows w ON ${windows} AND w."day" > p.last_day AND w."day" <= p.next_day
+  WHERE p.last_day >= p."day" AND p.last_day < p.next_day - 1
+  GROUP BY ALL
+),
+shown_periods AS (
+  SELECT p.* REPLACE (CASE WHEN u.are_in_windows THEN p.next_day - 1 ELSE p.last_day END AS last_day)
+  FROM known_periods p
+  LEFT JOIN unread_days u USING (${keys}, observed_at)
+),
+first_gains AS (
   SELECT
     *,
-    ${gainOf('interviews_count', `lag(interviews_count, 1, CASE WHEN is_new THEN 0 END) OVER (PARTITION BY ${keys} ORDER BY observed_at ASC)`)} AS gained_first
-  FROM known_periods
-  LEFT JOIN (SELECT *, true AS is_new FROM ${starts}) USING (${keys})
-  WHERE last_day >= first_day
+    ${gainOf('interviews_count', 'lag(interviews_count, 1, CASE WHEN is_new THEN 0 END) OVER earlier')} AS gained_first,
+    coalesce("day" - lag(last_day, 1, day_before) OVER earlier, 1) AS days_first
+  FROM shown_periods
+  LEFT JOIN (SELECT *, true AS is_new FROM ${newRecords}) USING (${keys})
+  WHERE last_day >= "day"
+  WINDOW earlier AS (PARTITION BY ${keys} ORDER BY observed_at ASC)
 ),
 numbered_days AS (
-  SELECT *, unnest(range(0, 1 + last_day - first_day)) AS days_after
-  FROM gains
+  SELECT *, unnest(range(0, 1 + last_day - "day")) AS days_after
+  FROM first_gains
 ),
 days AS (
-  SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
+  SELECT
+    * REPLACE ("day" + CAST(days_after AS INTEGER) AS "day"),
+    CASE WHEN days_after = 0 THEN gained_first ELSE 0 * interviews_count END AS gained_by_readings,
+    CASE WHEN days_after = 0 THEN days_first ELSE 1 END AS days_gained
   FROM numbered_days
+),
+gains AS (
+  SELECT p.*, CASE WHEN p.days_gained = 1 THEN coalesce(w.started, p.gained_by_readings) ELSE p.gained_by_readings END AS gained
+  FROM days p
+  LEFT JOIN windows w ON ${windows} AND w."day" = p."day"
 )
 SELECT
-  ${listed(key, 'd')},
+  ${listed(key, 'g')},
   ${columns},
-  d."day",
-  CASE WHEN d.days_after = 0 THEN d.gained_first ELSE 0 * d.interviews_count END AS gained,
-  ${listed(indicators, 'd')},
-  d.observed_at,
-  least(d.confirmed_until, ${dayStart('d."day" + 1')}) AS confirmed_until
-FROM days d
-LEFT JOIN main.surveys s ON s.account = d.account AND s.id = d.survey_id${joins}`
+  g."day",
+  g.gained,
+  CASE WHEN g.gained IS NOT NULL THEN g.days_gained END AS gained_days,
+  ${listed(indicators, 'g')},
+  g.observed_at
+FROM gains g
+LEFT JOIN main.surveys s ON s.account = g.account AND s.id = g.survey_id${joins}`
 }
 
 const ofWholeSurvey = ['account', 'survey_id'].map((name) => columnOf(surveyProgressHistory, name))
@@ -128,15 +163,16 @@ export const progressDaily: ViewDeclaration = {
   schema: 'main',
   name: 'progress_daily',
   comment:
-    'Fieldwork progress of whole surveys at the end of each UTC day, one row per survey and day; no row for days without known progress',
+    'Fieldwork progress of whole surveys by day of fieldwork, one row per survey and day; no row for days without known progress',
   key: ['account', 'survey_id', 'day'],
   references: ofSurvey,
   columns: [...ofWholeSurvey, TITLE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
   sql: daysOf(
-    `${NEW_SURVEYS_STEP},\n`,
-    'main.survey_progress_periods',
+    NEW_SURVEYS_STEP,
+    surveyObservations,
     'new_surveys',
     ofWholeSurvey,
+    'w.account = p.account AND w.survey_id = p.survey_id AND w.sample_source_id IS NULL',
     's.title',
     '',
   ),
@@ -153,18 +189,19 @@ export const sourceProgressDaily: ViewDeclaration = {
   schema: 'main',
   name: 'source_progress_daily',
   comment:
-    'Fieldwork progress of sample sources at the end of each UTC day, one row per source and day; no row for days without known progress. A source counts as unchanged while the list of sources and the progress of its survey are',
+    'Fieldwork progress of sample sources by day of fieldwork, one row per source and day; no row for days without known progress. A source counts as unchanged while the list of sources and the progress of its survey are',
   key: ['account', 'survey_id', 'sample_source_id', 'day'],
   references: ofSource('sample_source_id'),
   columns: [...ofOneSource, TITLE, ...SOURCE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
   sql: daysOf(
-    `${NEW_SOURCES_STEPS},\n${periodSteps(inferredSourceObservations, 'main.sample_source_progress_history')},\n`,
-    'periods',
+    NEW_SOURCES_STEPS,
+    inferredSourceObservations,
     'new_sources',
     ofOneSource,
+    'w.account = p.account AND w.survey_id = p.survey_id AND w.sample_source_id = p.sample_source_id',
     `s.title,\n  ${listed(SOURCE, 'a')}`,
     `
 LEFT JOIN main.sample_sources a
-  ON a.account = d.account AND a.survey_id = d.survey_id AND a.id = d.sample_source_id`,
+  ON a.account = g.account AND a.survey_id = g.survey_id AND a.id = g.sample_source_id`,
   ),
 }

@@ -13,7 +13,7 @@ import {
   surveyProgressHistory,
   surveyProgressReconstructed,
 } from '../../model/tables.js'
-import { dayStart, utcDay } from '../history/compaction.js'
+import { clockAt, fieldworkDayOf, utcDayStart } from '../history/days.js'
 import { listed, type ViewDeclaration } from './view-declaration.js'
 
 export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
@@ -22,8 +22,12 @@ export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'c
   readonly versions: string
   /** The key of these records, in the order of the key of the progress. */
   readonly versionKey: readonly string[]
-  /** SQL for the time at which the current observation `o` was last read again and found equal. */
+  /** SQL for the time at which the current observation was last read again and found equal. */
   readonly readAgainAt: string
+  /** SQL for the day of fieldwork of that reading. */
+  readonly readAgainOn: string
+  /** SQL for the last day of a record `p` that went missing, if its survey was read on after that. */
+  readonly shownUntil: string
   readonly joins: string
   /** The table of reconstructed observations before the first reading. */
   readonly reconstructed?: TableDeclaration
@@ -81,8 +85,13 @@ gaps AS (
   WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to
 ),
 observed AS (
-  SELECT *, lead(observed_at) OVER (PARTITION BY ${current.key.join(', ')} ORDER BY observed_at ASC) AS next_at
+  SELECT
+    *,
+    lead(observed_at) OVER following AS next_at,
+    lead("day") OVER following AS next_day,
+    lead(day_before) OVER following AS day_before_next
   FROM ${rows}
+  WINDOW following AS (PARTITION BY ${current.key.join(', ')} ORDER BY observed_at ASC)
 ),
 ended AS (
   SELECT o.*, least(o.next_at, g.missing_at, CASE WHEN o.next_at IS NULL THEN t._missing_since END) AS ended_at
@@ -96,7 +105,7 @@ periods AS (
     CASE
       WHEN o.ended_at IS NULL THEN greatest(o.observed_at, ${readAgainAt})
       WHEN o.next_at < c.compacted_before
-        THEN greatest(o.observed_at, least(o.ended_at, ${dayStart(utcDay('o.next_at'))}))
+        THEN greatest(o.observed_at, least(o.ended_at, ${utcDayStart('o.next_day')}))
       ELSE o.ended_at
     END AS confirmed_until
   FROM ended o
@@ -106,21 +115,25 @@ periods AS (
 }
 
 /**
- * Steps that end with `known_periods`: `periods` with `first_day` and `last_day`, the UTC days for which progress is known. The last
+ * Steps that end with `known_periods`: `periods` with `last_day`, the last day of fieldwork on which the progress is known. The last
  * observation of a day stands for the day, so the `last_day` of a row that was replaced on its first day is the day before.
  */
-export const knownDaySteps = (periods: string, key: string): string => `next_days AS (
+export const knownDaySteps = ({
+  readAgainOn,
+  shownUntil,
+}: Pick<Observations, 'readAgainOn' | 'shownUntil'>): string => `last_readings AS (
   SELECT
-    *,
-    ${utcDay('observed_at')} AS first_day,
-    lead(${utcDay('observed_at')}) OVER (PARTITION BY ${key} ORDER BY observed_at ASC) AS next_day,
-    ${utcDay('confirmed_until')}
-      - CAST(ended_at IS NOT NULL AND epoch_us(confirmed_until) % 86400000000 = 0 AS INTEGER) AS known_day
-  FROM ${periods}
+    p.*,
+    f.progress_day,
+    CASE WHEN p.next_at IS NULL THEN ${readAgainOn} ELSE p.day_before_next END AS read_until,
+    CASE WHEN p.ended_at < coalesce(p.next_at, TIMESTAMPTZ 'infinity') THEN ${shownUntil} END AS shown_until
+  FROM periods p
+  LEFT JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id
+  ${clockAt('p.ended_at')}
 ),
 known_periods AS (
-  SELECT *, least(greatest(known_day, first_day), next_day - 1) AS last_day
-  FROM next_days
+  SELECT *, least(greatest("day", least(read_until, shown_until)), next_day - 1) AS last_day
+  FROM last_readings
 )`
 
 /** A refresh whose progress could not be typed confirms nothing. */
@@ -141,6 +154,8 @@ export const surveyObservations: Observations = {
   versions: 'surveys_history',
   versionKey: ['account', 'id'],
   readAgainAt: 'CASE WHEN r.account IS NULL THEN f.refreshed_at END',
+  readAgainOn: 'f.progress_day',
+  shownUntil: 'CAST(NULL AS DATE)',
   joins: REJECTED,
   reconstructed: surveyProgressReconstructed,
 }
@@ -156,6 +171,9 @@ const sourceObservations: Observations = {
   versions: 'sample_sources_history',
   versionKey: ['account', 'survey_id', 'id'],
   readAgainAt: 'f.source_progress_read_at',
+  readAgainOn: 'CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.progress_day END',
+  // The reading that no longer showed it belongs to the day after.
+  shownUntil: `${fieldworkDayOf('p.ended_at')} - 1`,
   joins: '',
 }
 export const sampleSourceProgressPeriods = progressPeriods(sourceObservations)

@@ -19,7 +19,7 @@ export const sampleSourcePace: ViewDeclaration = {
   schema: 'main',
   name: 'sample_source_pace',
   comment:
-    'Pace and forecast of each sample source that the API shows, and how far it is behind its survey; one row per source with known progress. Days are UTC. A source counts as unchanged while the list of sources and the progress of its survey are',
+    'Pace and forecast of each sample source that the API shows, and how far it is behind its survey; one row per source with known progress. A source counts as unchanged while the list of sources and the progress of its survey are',
   key: ['account', 'survey_id', 'sample_source_id'],
   references: ofSource('sample_source_id'),
   columns: [

@@ -2,7 +2,7 @@
 import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { freshness, ofSurvey, plan, surveyProgress, surveys } from '../../model/tables.js'
-import { utcDay } from '../history/compaction.js'
+import { clockAt, localDay } from '../history/days.js'
 import { DEADLINE_STEPS, FORECAST_STEPS } from './forecast.js'
 import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
 import { SURVEY_PLANS_STEP } from './plan.js'
@@ -19,11 +19,16 @@ const COUNTS = `{
       + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)
   }`
 
-/** The day of the newest reading of each account. */
-const TODAY_STEP = `newest AS (
-  SELECT account, ${utcDay('max(greatest(listed_at, refreshed_at))')} AS today
+/** The day of the newest reading of each account, which has begun and is not over. */
+const TODAY_STEPS = `newest_readings AS (
+  SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at
   FROM main.freshness
   GROUP BY account
+),
+newest AS (
+  SELECT n.account, ${localDay('n.newest_at')} AS today
+  FROM newest_readings n
+  ${clockAt('n.newest_at')}
 )`
 
 const MIX = ['complete', 'screened', 'dropped', 'interviews'].flatMap((name) => [
@@ -38,8 +43,7 @@ const share = (part: string, rest: string): string =>
 export const surveyPace: ViewDeclaration = {
   schema: 'main',
   name: 'survey_pace',
-  comment:
-    'Pace and forecast of each survey that the API shows, one row per survey with known progress. Days are UTC',
+  comment: 'Pace and forecast of each survey that the API shows, one row per survey with known progress',
   key: ['account', 'survey_id'],
   references: ofSurvey,
   columns: [
@@ -65,7 +69,7 @@ export const surveyPace: ViewDeclaration = {
     columnOf(plan, 'due_on', {
       nullable: true,
       comment:
-        'Due date of the survey in plan, or else of its project: the last day, UTC, on which it may reach its target; null without one',
+        'Due date of the survey in plan, or else of its project: the last day, in the time zone of the settings, on which it may reach its target; null without one',
     }),
     columnOf(plan, 'note', { name: 'due_note', comment: 'Note of that line' }),
     ...columnsFrom(plan, ['starts_on', 'owner', 'quiet_until']),
@@ -128,7 +132,7 @@ rates AS (
     CASE WHEN has_rates THEN ${share('earlier_dropped', '(earlier_interviews - earlier_dropped)')} END AS earlier_drop_out_rate
   FROM pace
 ),
-${TODAY_STEP},
+${TODAY_STEPS},
 ${SURVEY_PLANS_STEP},
 goals AS (
   SELECT

@@ -72,27 +72,26 @@ const VIEWS: readonly Check[] = [
   },
   {
     what: 'survey_pace has another gain than progress_daily on the days in fieldwork',
-    sql: `WITH observed AS (
-        SELECT DISTINCT account, CAST(timezone('UTC', observed_at) AS DATE) AS "day" FROM main.survey_progress_history
-      ), known AS (
-        SELECT account, survey_id, "day", interviews_count, false AS is_open FROM main.progress_daily d WHERE (account, "day") IN (FROM observed)
-          OR "day" = (SELECT max("day") FROM main.progress_daily a WHERE a.account = d.account AND a.survey_id = d.survey_id)
+    sql: `WITH known AS (
+        SELECT account, survey_id, "day", interviews_count, false AS is_open FROM main.progress_daily
+          JOIN (SELECT account, survey_id, progress_day FROM main.freshness) USING (account, survey_id) WHERE "day" <= progress_day
         UNION ALL
-        SELECT account, survey_id, CAST(timezone('UTC', as_of) AS DATE), interviews_count, as_of >= modified_at OR ${INTERVIEWS} > 0
+        SELECT account, survey_id, "day", interviews_count, as_of >= modified_at OR ${INTERVIEWS} > 0
         FROM main.survey_progress_reconstructed
         JOIN (SELECT account, id AS survey_id, min(updated_at) AS modified_at FROM main.surveys_history GROUP BY ALL) USING (account, survey_id)
       ), days AS (
         SELECT account, survey_id, "day", lag("day") OVER w AS day_before, lag(is_open) OVER w AS was_open, interviews_count - lag(interviews_count) OVER w AS gain
         FROM known WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")
       ), statuses AS (
-        SELECT account, id AS survey_id, status, valid_from, lead(valid_from) OVER (PARTITION BY account, id ORDER BY valid_from) AS until
+        SELECT account, id AS survey_id, status, CAST(timezone('UTC', valid_from) - INTERVAL 12 HOURS AS DATE) AS from_day,
+          lead(from_day) OVER (PARTITION BY account, id ORDER BY valid_from) AS until_day
         FROM main.surveys_history
       ), in_field AS (
         SELECT account, survey_id, "day", "day" - day_before AS days, gain FROM days d
         WHERE day_before >= (SELECT max("day") - 28 FROM main.progress_daily a WHERE a.account = d.account AND a.survey_id = d.survey_id)
-          AND (was_open OR EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND epoch_us(valid_from) < epoch_us(day_before + 1)))
+          AND (was_open OR EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND from_day <= day_before))
           AND NOT EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND status <> 'fieldwork'
-            AND epoch_us(valid_from) < epoch_us("day" + 1) AND coalesce(epoch_us(until) >= epoch_us(day_before + 1), true))
+            AND from_day <= "day" AND coalesce(until_day > day_before, true))
       ), paces AS (
         SELECT account, survey_id, sum(gain) AS gained, sum(days) AS pace_days
         FROM (SELECT *, sum(days) OVER (PARTITION BY account, survey_id ORDER BY "day" DESC) AS used FROM in_field)
@@ -102,9 +101,8 @@ const VIEWS: readonly Check[] = [
       WHERE p.pace_days IS DISTINCT FROM d.pace_days OR p.gained IS DISTINCT FROM d.gained`,
   },
   {
-    what: 'progress_daily confirms days after the last reading, or before the observation',
-    sql: `SELECT d.account, d.survey_id, d."day" FROM main.progress_daily d
-      JOIN main.survey_progress p USING (account, survey_id) JOIN main.freshness f USING (account, survey_id)
-      WHERE d.confirmed_until > greatest(p._observed_at, f.refreshed_at, p._missing_since) OR d.confirmed_until < d.observed_at`,
+    what: 'progress_daily has days after the last reading',
+    sql: `SELECT d.account, d.survey_id, d."day" FROM main.progress_daily d JOIN main.freshness f USING (account, survey_id)
+      WHERE d."day" > f.progress_day + 1`,
   },
 ]

@@ -10,7 +10,7 @@ import { openTrial, type Trial } from '../command/trial.js'
 export const HOSTILE = `</script></style><script>document.title='hit'</script><img src="https://example.org/x" onerror="document.title='hit'">`
 /** It stands in HTML and in CSS. */
 export const TITLE = `Acme "R&D"</style><script>document.title='hit'</script>`
-export const SETTINGS = { report: { title: TITLE, time_zone: 'Europe/Paris' } }
+export const SETTINGS = { report: { title: TITLE }, time_zone: 'Europe/Paris' }
 export const RIGHT_TO_LEFT = 'סקר שביעות רצון \u202e(v2)'
 const NIGHTS = 6
 const LAST_NIGHT = 'duckdb,parquet,report'

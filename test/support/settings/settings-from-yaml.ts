@@ -1,11 +1,12 @@
 /** Loads settings from a text instead of a file, and lists the problems found in it. */
-import { loadSettings, type SettingsRequest } from '../../../src/settings/load-settings.js'
+import { inTimeZone, loadSettings, type SettingsRequest } from '../../../src/settings/load-settings.js'
 import { SettingsError } from '../../../src/settings/problems.js'
 import { settingsSchema } from '../../../src/settings/schema.js'
 import type { Settings } from '../../../src/settings/settings.js'
 
 /** The settings of an empty file, which tests change in what they are about. */
-export const DEFAULTS = settingsSchema.parse({})
+const VALUES = settingsSchema.parse({})
+export const DEFAULTS = { ...VALUES, ...inTimeZone(VALUES) }
 
 export const TOKEN = 'tok-3f9a-SECRET-77'
 

@@ -55,7 +55,7 @@ export const Overview = ({ page }: PartProps): JSX.Element => (
 export const Footer = ({ page, program }: PartProps & { readonly program: string }): JSX.Element => (
   <footer>
     <p>
-      {`Times are in ${page.formats.timeZone}; days of charts and forecasts are UTC. Every number is a row of a query. Written by ${program}.`}
+      {`Times and days are in ${page.formats.timeZone}. Every number is a row of a query. Written by ${program}.`}
     </p>
     <p>
       The API shows counts of whole surveys and sources. It shows no quota cells, questions or respondents, so

@@ -1,7 +1,7 @@
 /** The queries of the overview: what needs action, what is in the field, and what has changed. */
 import { z } from 'zod'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
-import { hoursBefore } from '../../../warehouse/history/compaction.js'
+import { hoursBefore } from '../../../warehouse/history/days.js'
 import { IN_FIELD } from '../../../warehouse/views/needs-action-rules.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, text, titled } from '../rows.js'
 import { NEWEST, type Query } from './query.js'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../../../model/fields.js'
 import { surveyProgressHistory, surveyProgressReconstructed } from '../../../model/tables.js'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
-import { hoursBefore } from '../../../warehouse/history/compaction.js'
+import { hoursBefore } from '../../../warehouse/history/days.js'
 import { QUALITY_REJECTS } from '../../../warehouse/views/needs-action.js'
 import { CLOSED } from '../../../warehouse/views/needs-action-rules.js'
 import { observationsSql } from '../../../warehouse/views/pace.js'
@@ -25,7 +25,7 @@ const bandColumns = BANDS.map(([band, statuses]) => {
   return `${counts.join(' + ')} AS ${band}`
 })
 
-/** The last observation up to the end of a UTC day, as a number of days since 1970. */
+/** The last observation up to the end of a day of fieldwork, as a number of days since 1970. */
 export const dayRow = z.object({
   ...{ ...ofSurvey, day: count, interviews_count: count, sample_size: maybe.count },
   ...{ complete: count, undecided: count, rejected: count },
@@ -69,7 +69,7 @@ WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed
   observations: {
     name: 'observations',
     title: 'Completes and interviews by status over time',
-    select: `SELECT account, survey_id, observed_at, interviews_count, sample_size,
+    select: `SELECT account, survey_id, observed_at, day, interviews_count, sample_size,
   ${bandColumns.join(',\n  ')}, is_reconstructed
 FROM (
   ${observationsSql(surveyProgressHistory, surveyProgressReconstructed)}

@@ -5,7 +5,8 @@ import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-const at = (day: number) => minute(day * 1440 + 120)
+/** In the afternoon, so that a reading belongs to the day on which it takes place. */
+const at = (day: number) => minute(day * 1440 + 840)
 
 /** Each point is `day:interviews`. A reading that does not know the number has none. */
 const CASES = [

@@ -88,7 +88,7 @@ const BREAKS: Readonly<Record<string, string>> = {
   'days_end_after_they_begin survey_progress_by_day': `INSERT INTO survey_progress_by_day BY NAME SELECT account, survey_id, DATE '2026-03-01' AS day, 'UTC' AS time_zone,
     ${AFTER} AS started_after, ${BEFORE} AS started_before, true AS is_final, _first_seen_at, _observed_at FROM survey_progress`,
   'reconstructed_rows_are_before_observed_ones survey_progress_reconstructed': `INSERT INTO survey_progress_reconstructed BY NAME
-    SELECT account, survey_id, _first_seen_at AS as_of, ${AFTER} AS read_at FROM survey_progress`,
+    SELECT account, survey_id, _first_seen_at AS as_of, DATE '2026-03-01' AS "day", ${AFTER} AS read_at FROM survey_progress`,
   'columns_are_filled survey_progress_periods': `UPDATE survey_progress_history SET observed_at = NULL WHERE survey_id = 2`,
   'periods_end_after_they_begin survey_periods': `UPDATE surveys_history SET valid_to = ${BEFORE} WHERE valid_to IS NOT NULL`,
   'periods_do_not_overlap sample_source_periods': `UPDATE sample_sources_history SET valid_to = ${AFTER} WHERE valid_to IS NOT NULL`,

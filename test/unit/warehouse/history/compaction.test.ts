@@ -16,16 +16,17 @@ const OBSERVED = `SELECT interviews_count, strftime(timezone('UTC', observed_at)
 
 test('keeps the last observation of each day before the limit and all later ones; a second time removes nothing', async () => {
   const { account, cells, expectRows } = await emptyWarehouse()
-  const hours = [at(1, 8), at(1, 9), at(2, 23.9), at(3, 0), at(3, 1), at(4, 8), at(4, 9)]
+  // The readings belong to the days 1, 1, 2, 3, 3, 4 and 4 of March.
+  const hours = [at(1, 18), at(1, 19), at(2, 23.9), at(3, 4), at(3, 5), at(4, 8), at(4, 9)]
   for (const [before, hour] of hours.entries())
     await account.commitBundles([bundle(1, hour, [source(10)], progress(before + 1))], RUN)
   const stamp = { runId: 'run-2', at: at(40, 0) }
   // Days 1 and 3 lose one observation each, for the survey and for its source.
   expect(await account.compactProgress(at(4, 0), stamp)).toBe(4)
   expect(await cells(OBSERVED)).toEqual([
-    [2, '01 09:00'],
+    [2, '01 19:00'],
     [3, '02 23:54'],
-    [5, '03 01:00'],
+    [5, '03 05:00'],
     [6, '04 08:00'],
     [7, '04 09:00'],
   ])
@@ -39,7 +40,7 @@ test('keeps the last observation of each day before the limit and all later ones
       last_compacted_at: '2026-04-09T00:00:00Z',
     },
   ])
-  // The first observation of day 3 is gone. So the previous one is known to hold only until midnight, not until 01:00.
+  // The first observation of day 3 is gone. So the previous one is known to hold only until midnight, not until 04:00.
   expect(
     await cells(
       `SELECT interviews_count, strftime(timezone('UTC', confirmed_until), '%d %H:%M') FROM survey_progress_periods ORDER BY observed_at`,
@@ -58,25 +59,25 @@ test('compacts one account by itself, and keeps the current indicators in histor
   const other = accountWarehouse(database, 'bolt')
   for (const one of [account, other])
     for (const complete of [1, 2])
-      await one.commitBundles([bundle(1, at(1, 7 + complete), [source(10)], progress(complete))], RUN)
+      await one.commitBundles([bundle(1, at(1, 17 + complete), [source(10)], progress(complete))], RUN)
   expect(await other.compactProgress(at(9, 0), { runId: RUN, at: at(9, 0) })).toBe(2)
   expect(await cells(OBSERVED)).toEqual([
-    [1, '01 08:00'],
-    [2, '01 09:00'],
-    [2, '01 09:00'],
+    [1, '01 18:00'],
+    [2, '01 19:00'],
+    [2, '01 19:00'],
   ])
 })
 
 test('leaves history unchanged when it fails half way', async () => {
   const { account, cells, run } = await testWarehouse()
-  for (const hour of [8, 9])
+  for (const hour of [18, 19])
     await account.commitBundles([bundle(1, at(1, hour), [source(10)], progress(hour))], RUN)
   // The record cannot be written. At that moment both histories have been thinned out.
   await run('ALTER TABLE _sync.compactions ALTER COLUMN last_run_id TYPE INTEGER')
   await expect(account.compactProgress(at(9, 0), { runId: 'not a number', at: at(9, 0) })).rejects.toThrow()
   expect(await cells(OBSERVED)).toEqual([
-    [8, '01 08:00'],
-    [9, '01 09:00'],
+    [18, '01 18:00'],
+    [19, '01 19:00'],
   ])
 })
 
@@ -163,7 +164,10 @@ const apply = async (account: ReturnType<typeof accountWarehouse>, steps: readon
   }
 }
 
-/** A reading holds until the next event of its survey; the last one holds for its moment. Each day shows its last reading. */
+/**
+ * A reading belongs to the day of the middle between it and the event before, at most half a day before it. Each day shows its last
+ * reading; days between two equal readings show both.
+ */
 const expectedDays = (steps: readonly Step[]): unknown[][] => {
   const times = moments(steps)
   return Array.from({ length: SURVEYS }, (_, index) => index).flatMap((index) => {
@@ -171,19 +175,35 @@ const expectedDays = (steps: readonly Step[]): unknown[][] => {
       const event = steps[at]?.events[index] ?? 'nothing'
       return event === 'nothing' ? [] : [{ time, event }]
     })
-    const days = new Map<string, number>()
-    for (const [position, { time, event }] of events.entries()) {
-      if (event === 'gone') continue
-      const next = events[position + 1]?.time
-      const last = next === undefined ? time : next - 1n
-      for (let day = midnight(time); day <= last; day += DAY) days.set(formatInstant(day).slice(0, 10), event)
-    }
-    return [...days].map(([day, complete]) => [index + 1, day, complete])
+    return [...daysOf(events)]
+      .sort(([one], [other]) => Number(one - other))
+      .map(([day, complete]) => [index + 1, formatInstant(day * DAY).slice(0, 10), complete])
   })
 }
 
+/** The days of one survey, numbered since 1970, with what each shows. */
+const daysOf = (events: readonly { readonly time: Instant; readonly event: number | 'gone' }[]) => {
+  const days = new Map<bigint, number>()
+  const last: { held: { readonly day: bigint; readonly complete: number } | null } = { held: null }
+  for (const [position, { time, event }] of events.entries()) {
+    const before = events[position - 1]?.time ?? time - DAY
+    const day = (time - (time - before > DAY ? DAY : time - before) / 2n) / DAY
+    if (event === 'gone') {
+      last.held = null
+      continue
+    }
+    if (last.held?.complete === event) {
+      // A reading that shows no change says something about days of which half has passed.
+      for (let next = last.held.day + 1n; next <= (time - DAY / 2n) / DAY; next += 1n) days.set(next, event)
+      continue
+    }
+    days.set(day, event)
+    last.held = { day, complete: event }
+  }
+  return days
+}
+
 const DAY = 86_400_000_000n
-const midnight = (moment: Instant): Instant => moment - (moment % DAY)
 
 test.each([
   ['2026-03-10T17:00:00Z', '2026-03-10T17:00:00Z', 3, '2026-03-07T00:00:00Z'],

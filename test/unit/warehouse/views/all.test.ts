@@ -44,7 +44,7 @@ test('surveys_today has the surveys that the API shows, and source_overview thei
     [
       {
         ...{ ...first, project_id: 'P', status: 'fieldwork', interviews_count: 260, sample_size: 200 },
-        ...{ completion_rate: 1.3, ...pace, expected_on: '2026-03-03' },
+        ...{ completion_rate: 1.3, ...pace, expected_on: '2026-03-02' },
         needs_action: 'over target by 60, still open',
         refreshed_at: '2026-03-03T00:01:00Z',
       },

@@ -9,8 +9,8 @@ import { minute } from '../../../support/time/instants.js'
 import { bundle, list, planLine, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-/** Two o'clock in a night of March 2026, UTC. */
-const at = (night: number): Instant => minute((night - 1) * 1440 + 120)
+/** An afternoon of March 2026, UTC, so that a reading belongs to the day on which it takes place. */
+const at = (night: number): Instant => minute((night - 1) * 1440 + 840)
 const NIGHTS = 20
 
 type Night = Partial<Progress> & { readonly complete: number }

@@ -3,11 +3,14 @@ import { group, max, range } from 'd3-array'
 import { expect, test } from 'vitest'
 import type { AccountWarehouse, RefreshedBundle } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { hourOf as at } from '../../../support/time/instants.js'
+import { hourOf } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
+
+/** In the afternoon, so that a reading belongs to the day on which it takes place. */
+const at = (day: number, hour = 14) => hourOf(day, hour)
 
 /** A night on which the survey is read with its sources: the complete interviews of all, and of each source by its id. */
 const night = (
@@ -131,7 +134,7 @@ test('sample_source_pace has the columns of the source and the completion of its
       completion_rate: 20 / 200,
       survey_completion_rate: 50 / 200,
       behind: 5,
-      source_progress_read_at: '2026-03-02T02:00:00Z',
+      source_progress_read_at: '2026-03-02T14:00:00Z',
       last_gain_at: null,
       pace_days: null,
       gained: null,

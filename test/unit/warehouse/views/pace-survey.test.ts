@@ -6,11 +6,14 @@ import type { AccountWarehouse, BundleOutcome } from '../../../../src/model/ware
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { unsoundnessIn } from '../../../support/oracle/soundness.js'
-import { hourOf as at, instantOf } from '../../../support/time/instants.js'
+import { hourOf, instantOf } from '../../../support/time/instants.js'
 import { bundle, list, planLine, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { sharedWarehouse, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
+
+/** In the afternoon, so a reading belongs to the day on which it takes place. */
+const at = (day: number, hour = 14): Instant => hourOf(day, hour)
 
 type Reading = readonly [at: Instant, read: Progress | 'gone' | 'listed']
 
@@ -58,12 +61,12 @@ const CASES: readonly Case[] = [
   [
     'complete interviews failed a quality check',
     nightly({ 1: 40, 2: 46, 10: 45 }),
-    [7, -1, null, null, null, '02'],
+    [8, -1, null, null, null, '02'],
   ],
-  ['more failed a check than are missing', nightly({ 1: 110, 10: 90 }), [7, -20, null, null, null, null]],
+  ['more failed a check than are missing', nightly({ 1: 110, 10: 90 }), [9, -20, null, null, null, null]],
   [
     'all of a gain on the last day: 45 after eight days without; the slowest pace does not reach the target',
-    nightly({ 1: 0, 10: 45 }),
+    nightly({ ...steady(0), 10: 45 }),
     [7, 45, '2026-03-19', '2026-03-13', null, '10'],
   ],
   [
@@ -92,7 +95,7 @@ const CASES: readonly Case[] = [
   [
     'the last reading has no number of interviews',
     [...nightly({ 1: 1, 4: 10, 9: 20 }), [at(10), read(null)]],
-    [7, 19, null, null, null, '09'],
+    [8, 19, null, null, null, '09'],
   ],
   [
     'no reading has a number of interviews',
@@ -111,9 +114,9 @@ const CASES: readonly Case[] = [
     [7, 0, null, null, null, '03'],
   ],
   [
-    'a clock that was ten years ahead for a night: later readings follow a microsecond apart',
+    'a clock that was ten years ahead for a night: that reading is on no day, and later ones are on their own',
     [...nightly({ 1: 5, 2: 7 }), [instantOf('2036-03-03T02:00:00Z'), read(9)], ...nightly({ 4: 11 })],
-    [null, null, null, null, null, '03'],
+    [3, 6, '2026-04-18', null, null, '03'],
   ],
 ]
 
@@ -252,9 +255,9 @@ test('survey_pace gives the gain of the last known day', async () => {
     [7, nightly({ 8: 3, 9: 5, 10: 12 })],
     [0, nightly({ 9: 5, 10: 5 })],
     [-2, nightly({ 9: 5, 10: 3 })],
-    // The last reading of each day counts.
+    // The last reading of each day counts: at 01:00 that of the day before. At 09:00 the tenth has hardly begun.
     [
-      9,
+      3,
       [
         [at(9, 1), read(1)],
         [at(9, 9), read(3)],
@@ -262,8 +265,8 @@ test('survey_pace gives the gain of the last known day', async () => {
         [at(10, 9), read(12)],
       ],
     ],
-    // Interviews of nights without a run came in since the last one.
-    [20, nightly({ 7: 5, 10: 25 })],
+    // Nobody knows how many of them came in on the last day.
+    [null, nightly({ 7: 5, 10: 25 })],
     [null, nightly({ 10: 5 })],
     [null, [...nightly({ 9: 5 }), [at(10), read(null)]]],
   ]

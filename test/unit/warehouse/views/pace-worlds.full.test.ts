@@ -69,6 +69,8 @@ const forecastsOf = async (nights: readonly Night[]): Promise<readonly Forecast[
     (name) => `unnest(${JSON.stringify(nights.map((night) => night[name])).replaceAll('"', "'")}) AS ${name}`,
   )
   const at = (night: string) => `TIMESTAMPTZ '2026-03-01 02:00:00+00' + ${night} * INTERVAL 24 HOURS`
+  // A night shows the day before it.
+  const dayOf = (night: string) => `(DATE '2026-03-01' + CAST(${night} AS INTEGER) - 1)`
   const fieldwork = `status = 'fieldwork' AND night < ${NIGHTS} AND complete < target`
   await run(`CREATE TEMP TABLE nights AS SELECT ${columns.join(', ')};
     CREATE TEMP TABLE made AS SELECT survey, night AS made_at FROM nights WHERE ${fieldwork};
@@ -78,14 +80,16 @@ const forecastsOf = async (nights: readonly Night[]): Promise<readonly Forecast[
       status, 1 AS owner_organization_id, '' AS transition_style, 1 AS respondent_questions_count, 1 AS respondent_iterations_count,
       seen_at AS valid_from FROM known;
     INSERT INTO survey_progress_history BY NAME SELECT account, survey AS survey_id, target AS sample_size, complete AS interviews_count,
-      seen_at AS observed_at FROM known;
+      seen_at AS observed_at, ${dayOf('night')} AS "day", ${dayOf('night')} - 1 AS day_before FROM known;
     INSERT INTO surveys BY NAME SELECT * EXCLUDE (valid_from, valid_to), valid_from AS _first_seen_at, valid_from AS _synced_at
       FROM surveys_history WHERE valid_from = ${at('CAST(account AS BIGINT)')};
-    INSERT INTO survey_progress BY NAME SELECT * EXCLUDE observed_at, observed_at AS _first_seen_at, observed_at AS _observed_at
+    INSERT INTO survey_progress BY NAME SELECT * EXCLUDE (observed_at, "day", day_before), observed_at AS _first_seen_at, observed_at AS _observed_at
+      FROM survey_progress_history WHERE observed_at = ${at('CAST(account AS BIGINT)')};
+    INSERT INTO freshness BY NAME SELECT account, survey_id, observed_at AS refreshed_at, "day" AS progress_day
       FROM survey_progress_history WHERE observed_at = ${at('CAST(account AS BIGINT)')};`)
   return (await rows(`SELECT CASE WHEN first_night > 0 OR opened_at > first_night THEN made_at - opened_at END AS age, reached_at - made_at AS reached,
       p.expected_on - day AS expected, p.expected_from - day AS "from", p.expected_to - day AS "to"
-    FROM (SELECT *, CAST('2026-03-01' AS DATE) + CAST(made_at AS INTEGER) AS day FROM made)
+    FROM (SELECT *, ${dayOf('made_at')} AS day FROM made)
     JOIN (SELECT survey, min(night) AS first_night, min(night) FILTER (status = 'fieldwork') AS opened_at,
         max(night) AS reached_at FROM nights GROUP BY ALL) USING (survey)
     JOIN survey_pace p ON p.account = CAST(made_at AS VARCHAR) AND p.survey_id = survey`)) as unknown as readonly Forecast[]

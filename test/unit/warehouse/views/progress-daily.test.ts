@@ -1,4 +1,4 @@
-/** What each day shows, and what was gained on it. */
+/** What each day of fieldwork shows, and what was gained on it. The job runs in the night after it. */
 import { expect, test } from 'vitest'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { hourOf as at } from '../../../support/time/instants.js'
@@ -29,7 +29,7 @@ const read = (
   )
 }
 
-const GAINS = `SELECT survey_id, strftime("day", '%d') AS "day", gained,
+const GAINS = `SELECT survey_id, strftime("day", '%d') AS "day", gained, gained_days,
   (SELECT sum(gained)::INT FROM source_progress_daily s WHERE s.survey_id = d.survey_id AND s."day" = d."day") AS of_sources
   FROM progress_daily d ORDER BY ALL`
 
@@ -44,11 +44,10 @@ test('what began after the first reading has gained from 0, so that gains of sou
   await read(account, 2, 5, { 20: { complete: 5, createdOn: 3 }, 21: { complete: 1, createdOn: 3 } })
   expect(await cells(GAINS)).toEqual([
     // Nobody knows when the first seven were.
-    [1, '02', null, null],
-    [1, '03', 0, 0],
-    [1, '04', 6, 6],
-    [2, '04', 3, 3],
-    [2, '05', 3, 3],
+    [1, '01', null, null, null],
+    [1, '03', 6, 2, 6],
+    [2, '03', 3, 1, 3],
+    [2, '04', 3, 1, 3],
   ])
 })
 
@@ -59,13 +58,13 @@ test('the gain of a source that was there before its first reading is not known'
   await read(account, 1, 3, { 10: { complete: 2, createdOn: 0 }, 11: { complete: 5, createdOn: -9 } })
   expect(
     await cells(
-      `SELECT sample_source_id, strftime("day", '%d'), gained FROM source_progress_daily ORDER BY ALL`,
+      `SELECT sample_source_id, strftime("day", '%d'), gained FROM source_progress_daily ORDER BY sample_source_id, "day"`,
     ),
   ).toEqual([
-    [10, '01', null],
-    [10, '02', 0],
-    [10, '03', 1],
-    [11, '03', null],
+    // Day 0 of March is the last of February.
+    [10, '28', null],
+    [10, '02', 1],
+    [11, '02', null],
   ])
 })
 
@@ -73,11 +72,13 @@ test('a source that was created between two readings of the first day has the sa
   const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1)], at(2), 'full')
   await read(account, 1, 2, { 10: { complete: 1, createdOn: 1 } })
-  await read(account, 1, 2, { 10: { complete: 2, createdOn: 1 }, 11: { complete: 5, createdOn: 2 } }, 14)
-  await read(account, 1, 3, { 10: { complete: 2, createdOn: 1 }, 11: { complete: 6, createdOn: 2 } })
+  await read(account, 1, 2, { 10: { complete: 2, createdOn: 1 }, 11: { complete: 5, createdOn: 2 } }, 20)
+  await read(account, 1, 3, { 10: { complete: 2, createdOn: 1 }, 11: { complete: 6, createdOn: 2 } }, 3)
+  await read(account, 1, 4, { 10: { complete: 2, createdOn: 1 }, 11: { complete: 8, createdOn: 2 } })
   const gains = [
-    [1, '02', null, null],
-    [1, '03', 1, 1],
+    [1, '01', null, null, null],
+    [1, '02', 7, 1, 7],
+    [1, '03', 2, 1, 2],
   ]
   expect(await cells(GAINS)).toEqual(gains)
   expect(await account.compactProgress(at(4, 0), { runId: RUN, at: at(5) })).toBeGreaterThan(0)

@@ -32,8 +32,8 @@ const gone = (account: AccountWarehouse, surveyId: number, when: Instant) =>
   account.commitBundles([{ kind: 'gone', surveyId, at: when }], RUN)
 
 const DAILY = `SELECT account, survey_id, strftime("day", '%d') AS "day", interviews_count AS held,
-  strftime(timezone('UTC', observed_at), '%d %H:%M') AS observed, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known
-  FROM progress_daily ORDER BY ALL`
+  strftime(timezone('UTC', observed_at), '%d %H:%M') AS observed
+  FROM progress_daily d ORDER BY account, survey_id, d."day"`
 
 const PERIODS = `SELECT survey_id, interviews_count AS held, strftime(timezone('UTC', observed_at), '%d %H:%M') AS observed,
   strftime(timezone('UTC', ended_at), '%d %H:%M') AS ended, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known`
@@ -58,11 +58,12 @@ test('indicators hold until the next ones were read, and the current ones until 
     [1, 9, '04 18:00', null, '05 23:00'],
   ])
   expect(await cells(DAILY)).toEqual([
-    ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
-    ['acme', 1, '02', 5, '01 10:00', '03 00:00'],
-    ['acme', 1, '03', 5, '01 10:00', '04 00:00'],
-    ['acme', 1, '04', 9, '04 18:00', '05 00:00'],
-    ['acme', 1, '05', 9, '04 18:00', '05 23:00'],
+    // A reading in the morning belongs to the day before. The reading of day 1 was found equal, and day 2 was not read.
+    ['acme', 1, '28', 5, '01 10:00'],
+    ['acme', 1, '01', 5, '01 10:00'],
+    ['acme', 1, '03', 8, '04 09:00'],
+    ['acme', 1, '04', 9, '04 18:00'],
+    ['acme', 1, '05', 9, '04 18:00'],
   ])
 })
 
@@ -80,32 +81,32 @@ test('a survey that was missing for a time has no progress in between, and each 
   await read(account, 1, at(7, 7), 9)
   await read(account, 1, at(7, 8), 8)
   expect(await cells(DAILY)).toEqual([
-    ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
-    ['acme', 1, '02', 5, '01 10:00', '02 12:00'],
-    ['acme', 1, '05', 5, '05 07:00', '06 00:00'],
-    ['acme', 1, '06', 5, '05 07:00', '07 00:00'],
-    ['acme', 1, '07', 8, '07 08:00', '07 08:00'],
-    ['bolt', 1, '03', 70, '03 10:00', '03 10:00'],
+    ['acme', 1, '28', 5, '01 10:00'],
+    ['acme', 1, '04', 5, '05 07:00'],
+    ['acme', 1, '05', 5, '05 07:00'],
+    ['acme', 1, '06', 9, '07 07:00'],
+    ['acme', 1, '07', 8, '07 08:00'],
+    ['bolt', 1, '02', 70, '03 10:00'],
   ])
   // A gain is since the known day before, whatever else the query selects.
   expect(await cells('SELECT gained FROM progress_daily WHERE account = \'acme\' ORDER BY "day"')).toEqual([
     [null],
     [0],
     [0],
-    [0],
-    [3],
+    [4],
+    [-1],
   ])
-  expect(await cells(`SELECT gained FROM progress_daily WHERE "day" = '2026-03-07'`)).toEqual([[3]])
+  expect(await cells(`SELECT gained FROM progress_daily WHERE "day" = '2026-03-06'`)).toEqual([[4]])
   // The same of its source.
   expect(
     await cells(`SELECT name, strftime("day", '%d'), interviews_count, gained FROM source_progress_daily
       WHERE account = 'acme' ORDER BY "day"`),
   ).toEqual([
-    ['S10', '01', 5, null],
-    ['S10', '02', 5, 0],
+    ['S10', '28', 5, null],
+    ['S10', '04', 5, 0],
     ['S10', '05', 5, 0],
-    ['S10', '06', 5, 0],
-    ['S10', '07', 8, 3],
+    ['S10', '06', 9, 4],
+    ['S10', '07', 8, -1],
   ])
   expect(
     await cells(`${PERIODS} FROM sample_source_progress_periods WHERE account = 'acme' ORDER BY observed_at`),
@@ -133,7 +134,7 @@ test('a survey that was missing for a time has no progress in between, and each 
   ])
 })
 
-test('the progress of a survey that is gone for good holds until it was found missing', async () => {
+test('the progress of a survey that is gone for good is known up to its last reading', async () => {
   const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1), survey(2)], at(1, 9), 'full')
   await read(account, 1, at(1, 10), 5)
@@ -142,10 +143,8 @@ test('the progress of a survey that is gone for good holds until it was found mi
   await gone(account, 2, at(3, 0))
   await gone(account, 2, at(4, 0))
   expect(await cells(DAILY)).toEqual([
-    ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
-    ['acme', 1, '02', 5, '01 10:00', '02 12:00'],
-    ['acme', 2, '01', 6, '01 10:00', '02 00:00'],
-    ['acme', 2, '02', 6, '01 10:00', '03 00:00'],
+    ['acme', 1, '28', 5, '01 10:00'],
+    ['acme', 2, '28', 6, '01 10:00'],
   ])
 })
 
@@ -165,7 +164,7 @@ test('the periods of a source end when it leaves its survey, though the survey c
   ])
 })
 
-test('midnight belongs to the day that it begins, for confirmed readings and for ended ones', async () => {
+test('a reading at midnight belongs to the day that ends then', async () => {
   const { account, cells } = await emptyWarehouse()
   await read(account, [1, 2], at(1, 0), 5)
   await read(account, 1, at(3, 0), 5)
@@ -174,13 +173,13 @@ test('midnight belongs to the day that it begins, for confirmed readings and for
   await read(account, 3, at(2, 0), 7)
   await gone(account, 3, at(2, 0))
   expect(await cells(DAILY)).toEqual([
-    ['acme', 1, '01', 5, '01 00:00', '02 00:00'],
-    ['acme', 1, '02', 5, '01 00:00', '03 00:00'],
-    ['acme', 1, '03', 5, '01 00:00', '03 00:00'],
-    ['acme', 2, '01', 5, '01 00:00', '02 00:00'],
-    ['acme', 2, '02', 5, '01 00:00', '03 00:00'],
-    ['acme', 2, '03', 6, '03 00:00', '03 00:00'],
-    ['acme', 3, '02', 7, '02 00:00', '02 00:00'],
+    // It was found equal two days later, so on the day between too.
+    ['acme', 1, '28', 5, '01 00:00'],
+    ['acme', 1, '01', 5, '01 00:00'],
+    ['acme', 1, '02', 5, '01 00:00'],
+    ['acme', 2, '28', 5, '01 00:00'],
+    ['acme', 2, '02', 6, '03 00:00'],
+    ['acme', 3, '01', 7, '02 00:00'],
   ])
 })
 
@@ -278,20 +277,20 @@ test('a survey row is confirmed until its last listing, or until the first readi
   ])
 })
 
-test('days are UTC days for readers in every time zone', async () => {
+test('days are the same for readers in every time zone', async () => {
   const { account, database, directory, rows } = await testWarehouse()
   await read(account, 1, at(1, 20), 5)
   await read(account, 1, at(3, 2), 6)
   const inUtc = await rows(
-    'SELECT "day"::VARCHAR AS "day", interviews_count, confirmed_until FROM progress_daily ORDER BY ALL',
+    'SELECT "day"::VARCHAR AS "day", interviews_count, observed_at FROM progress_daily ORDER BY ALL',
   )
-  expect(inUtc.map(({ day }) => day)).toEqual(['2026-03-01', '2026-03-02', '2026-03-03'])
+  expect(inUtc.map(({ day }) => day)).toEqual(['2026-03-01', '2026-03-02'])
   await database.close()
   const file = `${directory}/work.duckdb`
   expect(
     await query(
       file,
-      `SET TimeZone = 'Asia/Tokyo'; SELECT "day"::VARCHAR AS "day", interviews_count, confirmed_until FROM progress_daily ORDER BY ALL`,
+      `SET TimeZone = 'Asia/Tokyo'; SELECT "day"::VARCHAR AS "day", interviews_count, observed_at FROM progress_daily ORDER BY ALL`,
     ),
   ).toEqual(inUtc)
 })
