@@ -19,9 +19,14 @@ const FAR_DAYS = 90
 const FAR_PACE_DAYS_MIN = 3
 export const STANDS_STILL_DAYS = 3
 const SLIP_DAYS = 3
+/** The least hours in fieldwork after which a complete interview is missed. A night's reading may come some hours early. */
+export const OPEN_HOURS_MIN = 20
 /** The limits of the rules, as parts of a whole. */
 export const BEHIND_MIN = 0.1
 const [RATE_MOVED_MIN, REJECTED_MIN] = [0.1, 0.15]
+const END_GAME_MIN = 0.9
+/** Below this part of the missing interviews, undecided ones are those that come in at any time. */
+const UNDECIDED_MIN = 0.25
 /** The least interviews for a rule about a rate. */
 const INTERVIEWS_MIN = 20
 export const STALE_HOURS = 24
@@ -36,7 +41,7 @@ export interface Rule {
   /** The column with the time since when the condition holds. */
   readonly since?: string
   readonly text: string
-  /** The numbers in the text, by name. */
+  /** Every number of the text, by name; `…_on` is a date. */
   readonly numbers?: Readonly<Record<string, string>>
   /** The column with the source that the reason is about. */
   readonly sourceId?: string
@@ -53,6 +58,8 @@ const wholePercent = (part: number): string => `${Math.round(100 * part)} %`
 
 /** The numbers in the texts about due dates. */
 const DUE_NUMBERS = {
+  due_on: 'due_on',
+  expected_on: 'expected_on',
   needed_per_day: 'needed_text',
   per_day: 'per_day_text',
   missing: 'missing',
@@ -83,7 +90,7 @@ export const RULES: readonly Rule[] = [
       WHEN status = 'deviating_from_specs' THEN ', paused' || need_words
       ELSE ', expected ' || expected_text || coalesce(' or as late as ' || latest_text, ' or far later') || need_words
     END`,
-    numbers: { ...DUE_NUMBERS, days_late: 'expected_to - due_on' },
+    numbers: { ...DUE_NUMBERS, latest_on: 'expected_to', days_late: 'expected_to - due_on' },
   },
   {
     kind: 'paused',
@@ -95,12 +102,25 @@ export const RULES: readonly Rule[] = [
     numbers: { days: 'paused_days' },
   },
   {
+    kind: 'no_complete',
+    urgency: 1,
+    means: 'In fieldwork for a day or longer, and never had a complete interview',
+    when: `status = 'fieldwork' AND has_none AND is_open_for_a_day`,
+    since: 'status_since',
+    text: `'no complete interview since it ' || CASE
+      WHEN status_before IS NULL THEN 'opened at least '
+      WHEN status_before = 'deviating_from_specs' THEN 'went on '
+      ELSE 'opened '
+    END || ${counted('open_days', 'day')} || ' ago'`,
+    numbers: { days: 'open_days' },
+  },
+  {
     kind: 'stands_still',
     urgency: 1,
     means: `In fieldwork below its target, without a new complete interview for ${STANDS_STILL_DAYS} days`,
-    when: 'is_open AND stands_still',
+    when: 'is_open AND stands_still AND NOT has_none',
     since: 'still_since',
-    text: `'no complete interview for ' || ${counted('still_days', 'day')}`,
+    text: `'no complete interview for ' || CASE WHEN no_gain_seen THEN 'at least ' ELSE '' END || ${counted('still_days', 'day')}`,
     numbers: { days: 'still_days' },
   },
   {
@@ -124,7 +144,7 @@ export const RULES: readonly Rule[] = [
     kind: 'far',
     urgency: 2,
     means: `Gains, but by its pace is more than ${FAR_DAYS} days from its target`,
-    when: `is_open AND NOT stands_still AND pace_days >= ${FAR_PACE_DAYS_MIN}
+    when: `is_open AND NOT stands_still AND gained > 0 AND pace_days >= ${FAR_PACE_DAYS_MIN}
     AND ${FAR_DAYS} * per_day < missing`,
     text: `coalesce('target in ' || days_to_target || ' days', 'target out of sight')`,
     numbers: { days: 'days_to_target' },
@@ -136,7 +156,20 @@ export const RULES: readonly Rule[] = [
     when: `status IN ${IN_FIELD} AND complete + rejected >= ${INTERVIEWS_MIN}
     AND rejected >= ${REJECTED_MIN} * (complete + rejected)`,
     text: `${percent('CAST(rejected AS DOUBLE) / (complete + rejected)')} || ' rejected for quality'`,
-    numbers: { rejected: 'rejected', complete: 'complete' },
+    numbers: {
+      rejected_percent: '100 * CAST(rejected AS DOUBLE) / (complete + rejected)',
+      rejected: 'rejected',
+      complete: 'complete',
+    },
+  },
+  {
+    kind: 'end_game',
+    urgency: 3,
+    means: `At least ${wholePercent(END_GAME_MIN)} of its target, and the undecided interviews (manual action, pending analysis) are at least ${wholePercent(UNDECIDED_MIN)} of the missing ones`,
+    when: `is_open AND CAST(interviews_count AS DOUBLE) >= ${END_GAME_MIN} * sample_size
+    AND undecided >= ${UNDECIDED_MIN} * missing`,
+    text: `missing || ' missing, ' || undecided || ' undecided'`,
+    numbers: { missing: 'missing', undecided: 'undecided' },
   },
   {
     kind: 'sources_behind',
@@ -173,11 +206,13 @@ export const RULES: readonly Rule[] = [
   },
 ]
 
+const typeOf = (name: string): string =>
+  name.endsWith('_on') ? 'VARCHAR' : name.endsWith('per_day') ? 'DOUBLE' : 'BIGINT'
+
 /** The reason that a rule gives for a row of `facts`, as an expression; null if the condition does not hold. */
 export const reasonSql = ({ kind, urgency, when, since, text, numbers = {}, sourceId }: Rule): string => {
   const pairs = Object.entries(numbers).map(
-    ([name, sql]) =>
-      `${literal(name)}, TRY_CAST(${sql} AS ${name.endsWith('per_day') ? 'DOUBLE' : 'BIGINT'})`,
+    ([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS ${typeOf(name)})`,
   )
   return `CASE WHEN ${when} THEN {
     'kind': ${literal(kind)},

@@ -6,8 +6,16 @@ import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../
 import type { InterviewStatus } from '../../model/fields.js'
 import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { clockAt, hoursBefore, localDay } from '../history/days.js'
-import { BEHIND_MIN, RULES, reasonSql, STALE_HOURS, STANDS_STILL_DAYS } from './needs-action-rules.js'
+import {
+  BEHIND_MIN,
+  OPEN_HOURS_MIN,
+  RULES,
+  reasonSql,
+  STALE_HOURS,
+  STANDS_STILL_DAYS,
+} from './needs-action-rules.js'
 import { gainOf } from './pace.js'
+import { SURVEY_PLANS_STEP } from './plan.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
@@ -19,8 +27,30 @@ export const QUALITY_REJECTS = [
   'inappropriate_language',
 ] as const satisfies readonly InterviewStatus[]
 
+/** Interviews that may become complete, if somebody decides. */
+const UNDECIDED = ['manual_action', 'pending_analysis'] as const satisfies readonly InterviewStatus[]
+
 /** A reading may come some hours later than the night before, so a week counts as 156 hours, and two weeks as 324. */
 const [WEEK_HOURS, TWO_WEEKS_HOURS] = [156, 324]
+
+/** `newest`: the newest reading of each account, and the day on which it was. */
+export const NEWEST_STEPS = `newest_readings AS (
+  SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at
+  FROM main.freshness
+  GROUP BY account
+),
+newest AS (
+  SELECT n.*, ${localDay('n.newest_at')} AS today
+  FROM newest_readings n
+  ${clockAt('n.newest_at')}
+)`
+
+/** Of rows with `today`: nobody needs to look at the survey. */
+export const IS_QUIET = 'coalesce(quiet_until >= today, false)'
+
+const individuals = (status: InterviewStatus): string =>
+  `CAST(coalesce(g.${status}_individuals, 0) AS HUGEINT)`
+const sumOf = (statuses: readonly InterviewStatus[]): string => statuses.map(individuals).join('\n      + ')
 
 /**
  * The value that was known `hours` before the last reading. As DOUBLE, because the difference of two numbers of the API may exceed a BIGINT.
@@ -29,7 +59,7 @@ const known = (column: string, hours: number): string =>
   `CAST(max_by(h.${column}, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', hours)}) AS DOUBLE)`
 
 /** `12 March`, with the year if it differs from the year of the newest reading. */
-const dayText = (day: string): string =>
+export const dayText = (day: string): string =>
   `day(${day}) || ' ' || monthname(${day}) || CASE WHEN year(${day}) = year(today) THEN '' ELSE ' ' || year(${day}) END`
 
 /** Whole days, rounded, because a job does not run at the same second each night. */
@@ -44,13 +74,13 @@ const perDayText = (rate: string, round: 'ceil' | 'floor'): string =>
     END`
 
 const OF_SURVEY = ['account', 'survey_id', 'title', 'project_id', 'status', 'refreshed_at']
-const paceColumns = surveyPace.columns.filter(({ name }) => !OF_SURVEY.includes(name))
+const paceColumns = surveyPace.columns.filter(({ name }) => ![...OF_SURVEY, 'quiet_until'].includes(name))
 
 export const needsAction: ViewDeclaration = {
   schema: 'main',
   name: 'needs_action',
   comment:
-    'What needs action: one row per survey and reason; of surveys that the API shows and the settings do not exclude',
+    'What needs action: one row per survey and reason; of surveys that the API shows and the settings do not exclude. Up to the day quiet_until of its plan, a survey has no reason but late',
   key: ['account', 'survey_id', 'kind'],
   sortedBy: ['urgency', 'due_on', 'account', 'survey_id', 'kind'],
   references: ofSurvey,
@@ -65,7 +95,7 @@ export const needsAction: ViewDeclaration = {
       urgency: bigint('0 = late for its due date, 1 = somebody should act today, 2 = soon, 3 = worth a look'),
       since: timestamptz.orNull('Since when, server time; null if no reading says'),
       text: varchar('The reason in words, with its numbers'),
-      numbers: json('The numbers in the text, by name'),
+      numbers: json('Every number and date of the text, by name'),
     }),
     columnOf(plan, 'due_on', {
       nullable: true,
@@ -118,18 +148,11 @@ earlier_forecasts AS (
   SEMI JOIN observed_weeks w ON w.account = p.account AND w."day" = p.progress_day - 7
   WHERE p.days <= 3650
 ),
-newest_readings AS (
-  SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at
-  FROM main.freshness
-  GROUP BY account
-),
-newest AS (
-  SELECT n.*, ${localDay('n.newest_at')} AS today
-  FROM newest_readings n
-  ${clockAt('n.newest_at')}
-),
+${NEWEST_STEPS},
+${SURVEY_PLANS_STEP},
+-- A survey without a status before was first seen with the one it has. When that began is not known.
 statuses AS (
-  SELECT account, survey_id, max(observed_at) AS status_since
+  SELECT account, survey_id, max(observed_at) AS status_since, arg_max(from_status, observed_at) AS status_before
   FROM main.survey_status_changes
   GROUP BY ALL
 ),
@@ -148,12 +171,21 @@ known_facts AS (
     s.account, s.id AS survey_id, s.title, s.project_id, s.status,
     n.newest_at, n.today, f.refreshed_at, f.last_error,
     CASE WHEN t.last_error IS NOT NULL THEN t.requests_needed END AS parts_of,
-    c.status_since,
-    greatest(p.last_gain_at, c.status_since) AS still_since,
+    c.status_since, c.status_before,
+    -- The last gain of a survey without a status before may be older than its first reading, in a reconstructed row.
+    CASE
+      WHEN c.status_before IS NULL THEN coalesce(p.last_gain_at, c.status_since)
+      ELSE greatest(p.last_gain_at, c.status_since)
+    END AS still_since,
+    c.status_before IS NULL AND p.last_gain_at IS NULL AS no_gain_seen,
+    p.interviews_count = 0 AND p.last_gain_at IS NULL AS has_none,
     e.expected_before,
-    CAST(coalesce(g.complete_individuals, 0) AS HUGEINT) AS complete,
-    ${QUALITY_REJECTS.map((status) => `CAST(coalesce(g.${status}_individuals, 0) AS HUGEINT)`).join('\n      + ')} AS rejected,
+    ${individuals('complete')} AS complete,
+    ${sumOf(QUALITY_REJECTS)} AS rejected,
+    ${sumOf(UNDECIDED)} AS undecided,
     b.sources_behind, b.behind, b.source_behind_most,
+    -- Also of a survey whose progress is not known.
+    l.quiet_until,
     ${listed(paceColumns, 'p').replaceAll('\n', '\n  ')}
   FROM main.surveys s
   JOIN newest n ON n.account = s.account
@@ -162,6 +194,7 @@ known_facts AS (
   LEFT JOIN pace p ON p.account = s.account AND p.survey_id = s.id
   LEFT JOIN main.survey_progress g ON g.account = s.account AND g.survey_id = s.id
   LEFT JOIN earlier_forecasts e ON e.account = s.account AND e.survey_id = s.id
+  LEFT JOIN survey_plans l ON l.account = s.account AND l.survey_id = s.id
   LEFT JOIN statuses c ON c.account = s.account AND c.survey_id = s.id
   LEFT JOIN sources_behind b ON b.account = s.account AND b.survey_id = s.id
   WHERE s._missing_since IS NULL AND f.excluded_by IS NULL
@@ -173,7 +206,10 @@ texts AS (
     ${gainOf('sample_size', 'interviews_count')} AS missing,
     ${gainOf('interviews_count', 'sample_size')} AS excess,
     epoch_us(still_since) < ${hoursBefore('refreshed_at', 24 * STANDS_STILL_DAYS)} AS stands_still,
+    epoch_us(status_since) <= ${hoursBefore('refreshed_at', OPEN_HOURS_MIN)} AS is_open_for_a_day,
     epoch_us(refreshed_at) < ${hoursBefore('newest_at', STALE_HOURS)} AS is_old,
+    ${IS_QUIET} AS is_quiet,
+    ${daysBetween('status_since', 'refreshed_at')} AS open_days,
     ${daysBetween('status_since', 'newest_at')} AS paused_days,
     ${daysBetween('still_since', 'refreshed_at')} AS still_days,
     expected_on - today AS days_to_target,
@@ -217,5 +253,5 @@ SELECT
   due_on,
   reason.sample_source_id
 FROM reasons
-WHERE reason IS NOT NULL`,
+WHERE reason IS NOT NULL AND (reason.kind = 'late' OR NOT is_quiet)`,
 }

@@ -9,6 +9,9 @@ import {
   sampleSources,
   surveys,
 } from '../../model/tables.js'
+import { dayText, IS_QUIET, NEWEST_STEPS } from './needs-action.js'
+import { CLOSED } from './needs-action-rules.js'
+import { SURVEY_PLANS_STEP } from './plan.js'
 import { sampleSourcePace } from './sample-source-pace.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
@@ -61,7 +64,9 @@ export const surveysToday: ViewDeclaration = {
     ...columnsFrom(surveys, ['title', 'project_id', 'status']),
     ...nullable(progressToday),
     ...columnsOf({
-      needs_action: varchar.orNull('What needs action, the most urgent first; null if nothing does'),
+      needs_action: varchar.orNull(
+        'What needs action, the most urgent first, and until when the plan wants the survey to be quiet; null if nothing does',
+      ),
     }),
     columnOf(freshness, 'refreshed_at'),
   ],
@@ -69,16 +74,25 @@ export const surveysToday: ViewDeclaration = {
   SELECT account, survey_id, string_agg(text, '; ' ORDER BY urgency ASC, kind ASC) AS needs_action
   FROM main.needs_action
   GROUP BY ALL
+),
+${NEWEST_STEPS},
+${SURVEY_PLANS_STEP},
+quiet AS (
+  SELECT l.account, l.survey_id, 'quiet until ' || ${dayText('quiet_until')} AS quiet_text
+  FROM survey_plans l
+  JOIN newest n ON n.account = l.account
+  WHERE ${IS_QUIET}
 )
 SELECT
   s.account, s.id AS survey_id, s.title, s.project_id, s.status,
   ${listed(progressToday, 'p')},
-  r.needs_action,
+  nullif(concat_ws('; ', r.needs_action, q.quiet_text), '') COLLATE C AS needs_action,
   f.refreshed_at
 FROM main.surveys s
 LEFT JOIN main.survey_pace p ON p.account = s.account AND p.survey_id = s.id
 LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
 LEFT JOIN reasons r ON r.account = s.account AND r.survey_id = s.id
+LEFT JOIN quiet q ON q.account = s.account AND q.survey_id = s.id AND s.status NOT IN ${CLOSED}
 WHERE s._missing_since IS NULL`,
 }
 

@@ -85,7 +85,7 @@ const CASES: Readonly<Record<string, Case>> = {
     ...{ night: () => ({ complete: 0 }), due: '2026-04-09' },
     expected: [
       ['late', 0, null, 'due 9 April, stands still: needs 10 a day'],
-      ['stands_still', 1, '01', 'no complete interview for 19 days'],
+      ['no_complete', 1, '01', 'no complete interview since it opened at least 19 days ago'],
     ],
   },
   'due, and out of sight': {
@@ -142,10 +142,14 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'never a gain': {
     night: () => ({ complete: 0 }),
-    expected: [['stands_still', 1, '01', 'no complete interview for 19 days']],
+    expected: [['no_complete', 1, '01', 'no complete interview since it opened at least 19 days ago']],
   },
   'never a gain, and open for two days': {
     ...{ night: () => ({ complete: 0 }), status: (night) => (night < 18 ? 'pending' : 'fieldwork') },
+    expected: [['no_complete', 1, '18', 'no complete interview since it opened 2 days ago']],
+  },
+  'never a gain, and opened today': {
+    ...{ night: () => ({ complete: 0 }), status: (night) => (night < 20 ? 'pending' : 'fieldwork') },
     expected: [],
   },
   'no gain in a pause that ended yesterday': {
@@ -249,7 +253,10 @@ test('needs_action has a row for each survey and reason', async () => {
   ).toEqual(Object.fromEntries(Object.entries(CASES).map(([name, { expected }]) => [name, expected])))
   const place = names.indexOf('due a day before the expected one')
   const [row] = await rows(`SELECT numbers FROM needs_action WHERE survey_id = ${place + 1}`)
-  const numbers = { needed_per_day: 5.3, per_day: 5, missing: 100, days_late: 1 }
+  const numbers = {
+    ...{ due_on: '2026-04-08', expected_on: '2026-04-09' },
+    ...{ needed_per_day: 5.3, per_day: 5, missing: 100, days_late: 1 },
+  }
   expect(JSON.parse(String(row?.numbers))).toEqual(numbers)
   const shown = needsAction.columns.filter(({ name }) => ['survey_id', 'urgency', 'due_on'].includes(name))
   const exported = selectRows({ table: needsAction, columns: shown }, ({ name }) => `t.${name}`)

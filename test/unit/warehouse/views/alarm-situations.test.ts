@@ -1,0 +1,352 @@
+/**
+ * What a fieldwork manager expects to see in the morning, situation by situation: the reasons of needs_action, or none. Each situation is a
+ * survey of its own, read on the afternoons of 20 days. Settings are those of a new installation.
+ */
+import { expect, test } from 'vitest'
+import type { Progress, Survey } from '../../../../src/model/fields.js'
+import type { Instant } from '../../../../src/model/instant.js'
+import type { PlanLine } from '../../../../src/model/tables.js'
+import { storePlan } from '../../../../src/warehouse/plan.js'
+import { atEndOfFile } from '../../../support/files/temporary.js'
+import { minute } from '../../../support/time/instants.js'
+import {
+  bundle,
+  list,
+  planLine,
+  progress,
+  RUN,
+  reconstructed as reconstructedSurvey,
+  source,
+  survey,
+} from '../../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const at = (night: number): Instant => minute((night - 1) * 1440 + 840)
+const NIGHTS = 20
+
+/** Interviews by status, such as `{ complete: 5, screen_out: 5 }`. */
+type Mix = Partial<
+  Record<
+    | ('complete' | 'incomplete' | 'screen_out' | 'quota_full' | 'speeder')
+    | ('manual_action' | 'pending_analysis'),
+    number
+  >
+>
+type Reading = Mix & { readonly target?: number | null; readonly minutes?: number }
+
+interface Situation {
+  /** The night of the first reading. */
+  readonly first?: number
+  /** The status in a night; fieldwork by default. */
+  readonly status?: (night: number) => Survey['status']
+  readonly night: (night: number) => Reading
+  /** Readings as of so many days before the first one. */
+  readonly reconstructed?: Readonly<Record<number, Reading>>
+  readonly plan?: Partial<PlanLine>
+  /** The sources of the last night, by name. */
+  readonly sources?: Readonly<Record<string, Mix>>
+  /** Without it, no alarm. */
+  readonly expected?: readonly string[]
+}
+
+/** The same interviews each night. */
+const nightly =
+  ({ target, minutes, ...mix }: Reading, from = 0) =>
+  (night: number): Reading => ({
+    ...scaled(mix, Math.max(0, night - from)),
+    ...(target === undefined ? {} : { target }),
+    ...(minutes === undefined ? {} : { minutes }),
+  })
+/** One mix a night up to a night, and another one after it. */
+const changing = (until: number, before: Mix, after: Mix) => (night: number) =>
+  added(scaled(before, Math.min(night, until)), scaled(after, Math.max(0, night - until)))
+const scaled = (mix: Mix, by: number): Mix =>
+  Object.fromEntries(Object.entries(mix).map(([status, count]) => [status, count * by]))
+const added = (one: Mix, other: Mix): Mix =>
+  Object.fromEntries(
+    [...Object.entries(one), ...Object.entries(other)].map(([status]) => [
+      status,
+      (one[status as keyof Mix] ?? 0) + (other[status as keyof Mix] ?? 0),
+    ]),
+  )
+const from =
+  (night: number, status: Survey['status'], before: Survey['status'] = 'fieldwork') =>
+  (now: number) =>
+    now >= night ? status : before
+
+const HEALTHY: Readonly<Record<string, Situation>> = {
+  'all is well': { night: nightly({ complete: 5, screen_out: 5, incomplete: 1 }) },
+  'the first three interviews were dropped': {
+    night: changing(1, { incomplete: 3 }, { complete: 5, incomplete: 1 }),
+  },
+  'opened today': { night: () => ({ complete: 0 }), status: from(20, 'fieldwork', 'pending') },
+  'first read today, without a complete interview': { first: 20, night: () => ({ complete: 0 }) },
+  'opened today with interviews that were dropped': {
+    night: (night) => (night < 20 ? { complete: 0 } : { complete: 2, incomplete: 30 }),
+    status: from(20, 'fieldwork', 'pending'),
+  },
+  'closed, with everything wrong': {
+    night: nightly({ complete: 1, screen_out: 50, incomplete: 50, quota_full: 100, speeder: 5, minutes: 90 }),
+    status: from(19, 'complete'),
+    plan: { loi_minutes: 10, incidence: 0.5 },
+  },
+  'closed, and quiet': {
+    night: nightly({ complete: 5 }),
+    status: from(19, 'complete'),
+    plan: { quiet_until: '2026-03-25' },
+  },
+  'a draft with test interviews': {
+    night: () => ({ complete: 2, incomplete: 60, screen_out: 60 }),
+    status: () => 'draft',
+  },
+  'a tiny sample with a bad mix': {
+    night: nightly({ complete: 1, incomplete: 2, screen_out: 3, target: 25 }),
+    first: 15,
+  },
+  'one over quota, in data processing': {
+    night: () => ({ complete: 201 }),
+    status: () => 'data_processing',
+  },
+  'full to the last interview': { night: nightly({ complete: 10 }) },
+  'a soft launch as it should be': {
+    night: () => ({ complete: 50, screen_out: 30, incomplete: 10 }),
+    status: () => 'pending',
+  },
+  'a soft launch of ten with a bad mix': {
+    night: () => ({ complete: 3, incomplete: 7 }),
+    status: () => 'pending',
+  },
+  'pending without an interview': { night: () => ({ complete: 0 }), status: () => 'pending' },
+  'nearly done, and one undecided': { night: nightly({ complete: 9.5, pending_analysis: 0.05 }) },
+  'nearly done, and nothing undecided': { night: nightly({ complete: 9.5 }) },
+  'many undecided in the middle': { night: nightly({ complete: 5, pending_analysis: 2 }) },
+  'a bad source, but too few interviews': {
+    night: nightly({ complete: 5 }),
+    sources: { 'Panel A': { complete: 50 }, 'Panel B': { complete: 10, speeder: 5 } },
+  },
+  'all sources rejected alike': {
+    night: nightly({ complete: 5 }),
+    sources: { 'Panel A': { complete: 40, speeder: 10 }, 'Panel B': { complete: 40, speeder: 9 } },
+  },
+  'one source twice as bad, and still good': {
+    night: nightly({ complete: 5 }),
+    sources: { 'Panel A': { complete: 98, speeder: 2 }, 'Panel B': { complete: 45, speeder: 5 } },
+  },
+  'incidence and length nearly as sold': {
+    night: nightly({ complete: 5, screen_out: 7, minutes: 12 }),
+    plan: { incidence: 0.5, loi_minutes: 10 },
+  },
+  'a low incidence, as sold': {
+    night: nightly({ complete: 5, screen_out: 95 }),
+    plan: { incidence: 0.05 },
+  },
+  'stands still, but quiet': {
+    night: (night) => ({ complete: Math.min(80, 5 * night) }),
+    plan: { quiet_until: '2026-03-25' },
+  },
+  'quiet until today': {
+    night: (night) => ({ complete: Math.min(80, 5 * night) }),
+    plan: { quiet_until: '2026-03-20' },
+  },
+}
+
+const ALARMING: Readonly<Record<string, Situation>> = {
+  'late, although quiet': {
+    night: (night) => ({ complete: Math.min(80, 5 * night) }),
+    plan: { due_on: '2026-04-08', quiet_until: '2026-03-25' },
+    expected: ['late: due 8 April, expected 15 May: needs 6.4 a day, has 2.1'],
+  },
+  'quiet until yesterday': {
+    night: (night) => ({ complete: Math.min(80, 5 * night) }),
+    plan: { quiet_until: '2026-03-19' },
+    expected: ['slips: slips 36 days', 'stands_still: no complete interview for 4 days'],
+  },
+  'opened three days ago, without a complete interview': {
+    night: (night) => ({ complete: 0, screen_out: night > 17 ? 5 : 0 }),
+    status: from(17, 'fieldwork', 'pending'),
+    expected: ['no_complete: no complete interview since it opened 3 days ago'],
+  },
+  'opened yesterday, without target or complete interview': {
+    night: () => ({ complete: 0, target: 0 }),
+    status: from(19, 'fieldwork', 'pending'),
+    expected: ['no_complete: no complete interview since it opened 1 day ago'],
+  },
+  'in the field since before the first reading, without a complete interview': {
+    night: () => ({ complete: 0, target: null }),
+    expected: ['no_complete: no complete interview since it opened at least 19 days ago'],
+  },
+  'resumed two days ago, without a complete interview ever': {
+    night: () => ({ complete: 0 }),
+    status: (night) => (night >= 10 && night < 18 ? 'deviating_from_specs' : 'fieldwork'),
+    expected: ['no_complete: no complete interview since it went on 2 days ago'],
+  },
+  'no gain in any reading': {
+    night: () => ({ complete: 60 }),
+    expected: ['stands_still: no complete interview for at least 19 days'],
+  },
+  'no gain since a reconstructed one': {
+    first: 17,
+    night: () => ({ complete: 60 }),
+    reconstructed: { 7: { complete: 50 }, 4: { complete: 60 } },
+    expected: ['stands_still: no complete interview for 7 days'],
+  },
+  'no gain since the last one that was seen': {
+    night: (night) => ({ complete: Math.min(80, 5 * night) }),
+    expected: ['slips: slips 36 days', 'stands_still: no complete interview for 4 days'],
+  },
+  'over target at the first reading': {
+    first: 20,
+    night: () => ({ complete: 203 }),
+    expected: ['over_target: over target by 3, still open'],
+  },
+  'the end game': {
+    night: nightly({ complete: 9.4, manual_action: 0.15, pending_analysis: 0.1 }),
+    expected: ['end_game: 12 missing, 5 undecided'],
+  },
+  'the end game, and the undecided would be enough': {
+    night: nightly({ complete: 9.75, pending_analysis: 0.5 }),
+    expected: ['end_game: 5 missing, 10 undecided'],
+  },
+  'rejected for quality': {
+    night: nightly({ complete: 5, speeder: 1 }),
+    expected: ['quality_rejects: 17% rejected for quality'],
+  },
+  paused: {
+    night: nightly({ complete: 5 }),
+    status: from(17, 'deviating_from_specs'),
+    expected: ['paused: paused for 3 days'],
+  },
+}
+
+const SITUATIONS = { ...HEALTHY, ...ALARMING }
+
+const read = ({ target = 200, minutes, ...mix }: Reading): Progress =>
+  progress(mix.complete ?? 0, {
+    ...{ sample_size: target, completion_rate: null },
+    length_of_interview: minutes === undefined ? null : 60 * minutes,
+    ...Object.fromEntries(
+      (
+        [
+          'complete',
+          'incomplete',
+          'screen_out',
+          'quota_full',
+          'speeder',
+          'manual_action',
+          'pending_analysis',
+        ] as const
+      ).map((status) => [`${status}_individuals`, Math.round(mix[status] ?? 0)]),
+    ),
+    interviews_count: Math.round(mix.complete ?? 0),
+  })
+
+/** Twenty nights of all situations, each a survey with the number of its place. */
+const fill = async ({ account, database }: TestWarehouse): Promise<void> => {
+  const all = Object.values(SITUATIONS)
+  const statusOf = ({ status, first = 1 }: Situation, night: number) =>
+    night < first ? null : (status?.(night) ?? 'fieldwork')
+  for (let night = 1; night <= NIGHTS; night += 1) {
+    const surveys = all.flatMap((one, place) => {
+      const status = statusOf(one, night)
+      return status === null ? [] : [survey(place + 1, { status, updated_at: at(night) })]
+    })
+    // A listing in which no status is new would only take time.
+    const isNew = all.some((one) => statusOf(one, night - 1) !== statusOf(one, night))
+    if (isNew) await list(account, surveys, at(night), night === 1 ? 'full' : 'incremental')
+    const bundles = all.flatMap((one, place) => {
+      if (statusOf(one, night) === null) return []
+      const sources = Object.entries(night === NIGHTS ? (one.sources ?? {}) : {}).map(
+        ([name, mix], slot) => ({
+          row: source(10 * (place + 1) + slot, { name, sample_size: 0 }),
+          progress: read({ ...mix, target: 0 }),
+        }),
+      )
+      return [
+        bundle(
+          place + 1,
+          at(night),
+          sources.map(({ row }) => row),
+          read(one.night(night)),
+          {
+            sourceProgress: sources.map((each) => ({
+              sampleSourceId: each.row.id,
+              progress: each.progress,
+              at: at(night),
+            })),
+          },
+        ),
+      ]
+    })
+    await account.commitBundles(bundles, RUN)
+    const earlier = all.flatMap(({ first, reconstructed = {} }, place) =>
+      first === night
+        ? Object.entries(reconstructed).map(([days, one]) =>
+            reconstructedSurvey(place + 1, [Number(days)], read(one), at(night)),
+          )
+        : [],
+    )
+    for (const one of earlier) await account.commitReconstructed([one], RUN)
+  }
+  const lines = all.flatMap(({ plan }, place) =>
+    plan === undefined ? [] : [planLine({ survey_id: place + 1, ...plan, line: place + 2 })],
+  )
+  await storePlan(database, lines)
+}
+
+let opened: Promise<TestWarehouse> | null = null
+const finished = atEndOfFile()
+/** One warehouse for all tests, which only read it. */
+const filled = (): Promise<TestWarehouse> => {
+  opened ??= testWarehouse(undefined, finished).then(async (warehouse) => {
+    await fill(warehouse)
+    return warehouse
+  })
+  return opened
+}
+
+test('a survey has the reasons that a manager expects, and no other ones', async () => {
+  const warehouse = await filled()
+  const found = await warehouse.rows(
+    `SELECT survey_id, kind || ': ' || text AS reason FROM needs_action ORDER BY survey_id, kind`,
+  )
+  const reasons = Object.keys(SITUATIONS).map((name, place) => [
+    name,
+    found.filter(({ survey_id }) => survey_id === place + 1).map(({ reason }) => reason),
+  ])
+  expect(Object.fromEntries(reasons)).toEqual(
+    Object.fromEntries(Object.entries(SITUATIONS).map(([name, { expected = [] }]) => [name, expected])),
+  )
+})
+
+test('surveys_today says until when a survey is quiet, after what is late', async () => {
+  const warehouse = await filled()
+  const shown = async (name: string) => {
+    const [row] = await warehouse.rows(
+      `SELECT needs_action FROM surveys_today WHERE survey_id = ${Object.keys(SITUATIONS).indexOf(name) + 1}`,
+    )
+    return row?.needs_action
+  }
+  expect(await shown('all is well')).toBeNull()
+  expect(await shown('stands still, but quiet')).toBe('quiet until 25 March')
+  expect(await shown('quiet until today')).toBe('quiet until 20 March')
+  expect(await shown('late, although quiet')).toMatch(/^due 8 April, .*; quiet until 25 March$/)
+  expect(await shown('quiet until yesterday')).not.toContain('quiet')
+  expect(await shown('closed, and quiet')).toBeNull()
+})
+
+/** `2026-04-09` is the 9 April of a text. */
+const dayOfText = (day: string): string =>
+  new Date(day).toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'long' })
+
+test('numbers has every number and date of a text', async () => {
+  const warehouse = await filled()
+  const found = await warehouse.rows('SELECT text, numbers FROM needs_action')
+  expect(found.length).toBeGreaterThan(15)
+  for (const { text, numbers } of found) {
+    const known = Object.values(JSON.parse(String(numbers)) as object)
+    const days = known.filter((value) => typeof value === 'string').map(dayOfText)
+    const rest = days.reduce((shorter, day) => shorter.replaceAll(day, ''), String(text))
+    const missing = (rest.match(/\d+(\.\d+)?/g) ?? []).filter((number) => !known.includes(Number(number)))
+    expect([text, numbers, missing]).toEqual([text, numbers, []])
+  }
+})
