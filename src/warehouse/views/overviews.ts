@@ -9,9 +9,10 @@ import {
   sampleSources,
   surveys,
 } from '../../model/tables.js'
+import { SOURCE_COSTS_STEP, SOURCE_SOLD_COLUMNS } from './as-sold.js'
 import { dayText, IS_QUIET, NEWEST_STEPS } from './needs-action.js'
 import { CLOSED } from './needs-action-rules.js'
-import { SURVEY_PLANS_STEP } from './plan.js'
+import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { sampleSourcePace } from './sample-source-pace.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
@@ -108,7 +109,7 @@ const sourceColumns = columnsFrom(sampleSources, ['name', 'provider', 'country_c
 export const sourceOverview: ViewDeclaration = {
   schema: 'main',
   name: 'source_overview',
-  comment: 'One row per sample source that the API shows, with its survey, progress and pace',
+  comment: 'One row per sample source that the API shows, with its survey, progress, pace and what was sold',
   key: ['account', 'survey_id', 'sample_source_id'],
   references: ofSource('sample_source_id'),
   columns: [
@@ -118,14 +119,19 @@ export const sourceOverview: ViewDeclaration = {
     ...sourceColumns,
     ...sourceIndicators,
     ...nullable(sourcePace),
+    ...SOURCE_SOLD_COLUMNS,
     columnOf(freshness, 'source_progress_read_at'),
   ],
-  sql: `SELECT
+  sql: `WITH ${SURVEY_PLANS_STEP},
+${SOURCE_PLANS_STEPS},
+${SOURCE_COSTS_STEP}
+SELECT
   a.account, a.survey_id, s.title, s.status,
   a.id AS sample_source_id,
   ${listed(sourceColumns, 'a')},
   ${listed(sourceIndicators, 'g')},
   ${listed(sourcePace, 'p')},
+  ${listed(SOURCE_SOLD_COLUMNS, 'c')},
   f.source_progress_read_at
 FROM main.sample_sources a
 JOIN main.surveys s ON s.account = a.account AND s.id = a.survey_id AND s._missing_since IS NULL
@@ -133,6 +139,8 @@ LEFT JOIN main.sample_source_progress g
   ON g.account = a.account AND g.survey_id = a.survey_id AND g.sample_source_id = a.id
 LEFT JOIN main.sample_source_pace p
   ON p.account = a.account AND p.survey_id = a.survey_id AND p.sample_source_id = a.id
+LEFT JOIN source_costs c
+  ON c.account = a.account AND c.survey_id = a.survey_id AND c.sample_source_id = a.id
 LEFT JOIN main.freshness f ON f.account = a.account AND f.survey_id = a.survey_id
 WHERE a._missing_since IS NULL`,
 }

@@ -50,7 +50,7 @@ const OBSERVED = [
  * The step `new_surveys`: those that were created after the account was first read. What they have gained is known from their beginning,
  * when they had no interviews.
  */
-const NEW_SURVEYS_STEP = `first_listings AS (
+export const NEW_SURVEYS_STEP = `first_listings AS (
   SELECT account, min(valid_from) AS listed_at
   FROM main.surveys_history
   GROUP BY account

@@ -3,11 +3,12 @@ import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../mode
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { freshness, ofSurvey, plan, surveyProgress, surveys } from '../../model/tables.js'
 import { clockAt, localDay } from '../history/days.js'
+import { HELD_AGAINST_PLAN_STEP, SURVEY_SALES_STEPS, SURVEY_SOLD_COLUMNS } from './as-sold.js'
 import { DEADLINE_STEPS, FORECAST_STEPS } from './forecast.js'
 import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
-import { SURVEY_PLANS_STEP } from './plan.js'
+import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { surveyObservations } from './progress-periods.js'
-import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
+import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
 /** `interviews` counts all statuses, also statuses that only `_extra` contains. */
 const COUNTS = `{
@@ -100,6 +101,7 @@ export const surveyPace: ViewDeclaration = {
       ),
       earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
     }),
+    ...SURVEY_SOLD_COLUMNS,
   ],
   sql: `WITH ${dayStatusSteps(surveyObservations, COUNTS)},
 modifications AS (
@@ -134,12 +136,14 @@ rates AS (
 ),
 ${TODAY_STEPS},
 ${SURVEY_PLANS_STEP},
+${SOURCE_PLANS_STEPS},
+${SURVEY_SALES_STEPS},
 goals AS (
   SELECT
     p.*,
     s.title, s.project_id, s.status,
     t.sample_size AS target, t.interviews_count AS reached,
-    t.completion_rate, t.target_incidence_rate, t.drop_out_rate,
+    t.completion_rate, t.target_incidence_rate, t.drop_out_rate, t.length_of_interview,
     n.today,
     l.due_on, l.due_note, l.starts_on, l.owner, l.quiet_until
   FROM main.survey_progress t
@@ -149,7 +153,8 @@ goals AS (
   LEFT JOIN survey_plans l ON l.account = t.account AND l.survey_id = t.survey_id
 ),
 ${FORECAST_STEPS},
-${DEADLINE_STEPS}
+${DEADLINE_STEPS},
+${HELD_AGAINST_PLAN_STEP}
 SELECT
   j.account,
   j.survey_id,
@@ -181,7 +186,8 @@ SELECT
   j.earlier_incidence_rate,
   j.drop_out_rate,
   j.recent_drop_out_rate,
-  j.earlier_drop_out_rate
-FROM judged j
+  j.earlier_drop_out_rate,
+  ${listed(SURVEY_SOLD_COLUMNS, 'j')}
+FROM held_against_plan j
 LEFT JOIN main.freshness f ON f.account = j.account AND f.survey_id = j.survey_id`,
 }

@@ -29,7 +29,13 @@ test('each step of each view runs by itself, after those above it', async () => 
         { rows: 0 },
       ])
   }
-  expect(counts).toMatchObject({ survey_pace: 43, sample_source_pace: 35, needs_action: 15, source_plans: 6 })
+  expect(counts).toMatchObject({
+    survey_pace: 58,
+    sample_source_pace: 35,
+    source_overview: 7,
+    needs_action: 15,
+    source_plans: 6,
+  })
 })
 
 test('each rule of needs_action is an expression of its own, and the page of tables names its kind', () => {

@@ -319,6 +319,15 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       drop_out_rate: 0,
       recent_drop_out_rate: null,
       earlier_drop_out_rate: null,
+      sold_incidence: null,
+      sold_loi_minutes: null,
+      length_of_interview: 300,
+      launch_incidence_rate: null,
+      opened_on: null,
+      expected_by_today: null,
+      cost: null,
+      cost_at_target: null,
+      currency: null,
     },
   ])
 })

@@ -1,0 +1,280 @@
+/** What came in, held against what was sold and planned, for readings whose results were computed by hand. */
+import { expect, test } from 'vitest'
+import type { Progress, SampleSource, Survey } from '../../../../src/model/fields.js'
+import type { PlanLine } from '../../../../src/model/tables.js'
+import { storePlan } from '../../../../src/warehouse/plan.js'
+import { hourOf } from '../../../support/time/instants.js'
+import { bundle, list, planLine, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { sharedWarehouse, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
+
+/** In the afternoon, so a reading belongs to the day on which it takes place. */
+const at = (day: number) => hourOf(day, 14)
+
+const lines = (...changes: readonly Partial<PlanLine>[]): readonly PlanLine[] =>
+  changes.map((change, place) => planLine({ line: place + 2, ...change }))
+
+const counts = (complete: number, screenOut: number, change: Partial<Progress> = {}): Progress =>
+  progress(complete, {
+    sample_size: 100,
+    screen_out_individuals: screenOut,
+    incomplete_individuals: 0,
+    target_incidence_rate: complete + screenOut === 0 ? null : complete / (complete + screenOut),
+    ...change,
+  })
+
+test('survey_pace has incidence at launch, overall and of the last days, and length, beside what was sold', async () => {
+  const { account, database, rows } = await emptyWarehouse()
+  const opening = survey(1, { status: 'pending' })
+  await list(account, [opening, survey(2, { project_id: 'P' }), survey(3)], at(1), 'full')
+  // The first survey opens on the second: its launch ends with the fourth. The second is in fieldwork already.
+  await list(account, [{ ...opening, status: 'fieldwork', updated_at: at(2) }], at(2))
+  const read = async (day: number, complete: number, screenOut: number, seconds: number) =>
+    account.commitBundles(
+      [1, 2, 3].map((id) =>
+        bundle(id, at(day), [], counts(complete, screenOut, { length_of_interview: seconds })),
+      ),
+      RUN,
+    )
+  const sql = `SELECT sold_incidence, launch_incidence_rate, target_incidence_rate, recent_incidence_rate,
+      sold_loi_minutes, length_of_interview FROM survey_pace ORDER BY survey_id`
+  const found = async () => (await rows(sql)).map((row) => Object.values(row))
+  await storePlan(
+    database,
+    lines(
+      { survey_id: 1, incidence: 0.45, loi_minutes: 10 },
+      { project_id: 'P', incidence: 0.3, starts_on: '2026-03-05' },
+    ),
+  )
+  await read(2, 2, 2, 500)
+  await read(3, 4, 6, 600)
+  expect((await found())[0]).toEqual([0.45, null, 0.4, 2 / 6, 10, 600])
+  await read(4, 6, 14, 700)
+  // The launch has ended.
+  expect((await found())[0]).toEqual([0.45, 0.3, 0.3, 4 / 16, 10, 700])
+  for (let day = 5; day <= 13; day += 1) await read(day, 2 * day - 2, 10 * day - 26, 840)
+  expect(await found()).toEqual([
+    [0.45, 0.3, 24 / 128, 14 / 84, 10, 840],
+    // It was in fieldwork on the first, before its starts_on, so its launch ends with the third.
+    [0.3, 4 / 10, 24 / 128, 14 / 84, null, 840],
+    [null, null, 24 / 128, 14 / 84, null, 840],
+  ])
+})
+
+test('expected_by_today is on a straight line from the opening to the target on the due date', async () => {
+  const { account, database, cells } = await emptyWarehouse()
+  const cases: readonly (readonly [
+    what: string,
+    statuses: Readonly<Record<number, Survey['status']>>,
+    plan: Partial<PlanLine>,
+    expected: readonly [opened: string | null, expected: number | null],
+    target?: number | null,
+  ])[] = [
+    ['opened on the third: 8 of 20 days', { 1: 'pending', 3: 'fieldwork' }, {}, ['2026-03-03', 40]],
+    [
+      'opened earlier than planned',
+      { 1: 'draft', 3: 'fieldwork' },
+      { starts_on: '2026-03-08' },
+      ['2026-03-03', 40],
+    ],
+    [
+      'a pause does not move it',
+      { 1: 'pending', 3: 'fieldwork', 5: 'deviating_from_specs', 7: 'fieldwork' },
+      {},
+      ['2026-03-03', 40],
+    ],
+    ['in fieldwork when first read', { 1: 'fieldwork' }, {}, [null, null]],
+    [
+      'in fieldwork when first read, planned from 21 February on: 18 of 30 days',
+      { 1: 'fieldwork' },
+      { starts_on: '2026-02-21' },
+      ['2026-02-21', 60],
+    ],
+    [
+      'paused when first read: it had opened before',
+      { 1: 'deviating_from_specs', 3: 'fieldwork' },
+      {},
+      [null, null],
+    ],
+    ['new, and in fieldwork when first read: 6 of 18 days', { 5: 'fieldwork' }, {}, ['2026-03-05', 100 / 3]],
+    ['not opened, nor planned', { 1: 'pending' }, {}, [null, null]],
+    [
+      'not opened, but planned: 5 of 17 days',
+      { 1: 'pending' },
+      { starts_on: '2026-03-06' },
+      ['2026-03-06', 500 / 17],
+    ],
+    ['planned for later', { 1: 'pending' }, { starts_on: '2026-03-16' }, ['2026-03-16', 0]],
+    ['due since the sixth', { 1: 'pending', 3: 'fieldwork' }, { due_on: '2026-03-06' }, ['2026-03-03', 100]],
+    [
+      'due before it opened',
+      { 1: 'pending', 3: 'fieldwork' },
+      { due_on: '2026-03-02' },
+      ['2026-03-03', null],
+    ],
+    ['no due date', { 1: 'pending', 3: 'fieldwork' }, { due_on: null }, ['2026-03-03', null]],
+    ['no target', { 1: 'pending', 3: 'fieldwork' }, {}, ['2026-03-03', null], null],
+    ['target 0', { 1: 'pending', 3: 'fieldwork' }, {}, ['2026-03-03', null], 0],
+  ]
+  for (let day = 1; day <= 10; day += 1) {
+    const changed = cases.flatMap(([, { [day]: status }], place) =>
+      status === undefined
+        ? []
+        : [survey(place + 1, { status, updated_at: at(day), ...(day === 5 ? { created_at: at(4) } : {}) })],
+    )
+    await list(account, changed, at(day), day === 1 ? 'full' : 'incremental')
+  }
+  await account.commitBundles(
+    cases.map(([, , , , target = 100], place) =>
+      bundle(place + 1, at(10), [], counts(10, 0, { sample_size: target })),
+    ),
+    RUN,
+  )
+  await storePlan(
+    database,
+    lines(...cases.map(([, , plan], place) => ({ survey_id: place + 1, due_on: '2026-03-22', ...plan }))),
+  )
+  const found = await cells(
+    'SELECT opened_on::VARCHAR, round(expected_by_today, 9) FROM survey_pace ORDER BY survey_id',
+  )
+  const named = (all: readonly (readonly unknown[])[]) => all.map((row, place) => [cases[place]?.[0], ...row])
+  expect(named(found)).toEqual(
+    named(
+      cases.map(([, , , [opened, expected]]) => [
+        opened,
+        expected === null ? null : Number(expected.toFixed(9)),
+      ]),
+    ),
+  )
+})
+
+/** Each source of the survey, with its complete interviews; null if its progress is not known. */
+const storeSources = async (
+  { account, database }: TestWarehouse,
+  surveyId: number,
+  sources: readonly (readonly [SampleSource, number | null])[],
+  target: number | null = 200,
+) => {
+  await list(account, [survey(surveyId)], at(1), 'full')
+  const all = sources.map(([one]) => one)
+  const whole = sources.reduce((sum, [, complete]) => sum + (complete ?? 0), 0)
+  const sourceProgress = sources.flatMap(([{ id }, complete]) =>
+    complete === null ? [] : [{ sampleSourceId: id, progress: counts(complete, 3), at: at(1) }],
+  )
+  await account.commitBundles(
+    [bundle(surveyId, at(1), all, counts(whole, 9, { sample_size: target }), { sourceProgress })],
+    RUN,
+  )
+  return database
+}
+
+const panel = (id: number) => source(id, { name: `Panel ${id}` })
+
+const COSTS: readonly (readonly [
+  what: string,
+  sources: readonly (readonly [SampleSource, number | null])[],
+  plan: readonly Partial<PlanLine>[],
+  costs: readonly [cost: number | null, atTarget: number | null, currency: string | null],
+  target?: number | null,
+])[] = [
+  [
+    'each source at its own price: 30 at 3.8, 20 at 4.5, so 50 cost 204, and 200 cost 816',
+    [
+      [panel(11), 30],
+      [panel(12), 20],
+    ],
+    [
+      { survey_id: 1, cpi: 4.5, currency: 'EUR' },
+      { sample_source_id: 11, cpi: 3.8, currency: 'EUR', supplier: 'North' },
+    ],
+    [204, 816, 'EUR'],
+  ],
+  [
+    'a source without interviews needs no price',
+    [
+      [panel(11), 3],
+      [panel(12), 0],
+    ],
+    [{ sample_source_id: 11, cpi: 0.1, currency: 'USD' }],
+    [0.3, 20, 'USD'],
+  ],
+  [
+    'a source with interviews has no price',
+    [
+      [panel(11), 10],
+      [panel(12), 1],
+    ],
+    [{ sample_source_id: 11, cpi: 2, currency: 'USD' }],
+    [null, null, 'USD'],
+  ],
+  [
+    'the progress of a source is not known',
+    [
+      [panel(11), 10],
+      [panel(12), null],
+    ],
+    [{ survey_id: 1, cpi: 2, currency: 'USD' }],
+    [null, null, 'USD'],
+  ],
+  [
+    'two currencies',
+    [
+      [panel(11), 10],
+      [panel(12), 10],
+    ],
+    [
+      { sample_source_id: 11, cpi: 2, currency: 'USD' },
+      { sample_source_id: 12, cpi: 2, currency: 'EUR' },
+    ],
+    [null, null, null],
+  ],
+  ['no interviews yet', [[panel(11), 0]], [{ survey_id: 1, cpi: 2, currency: 'EUR' }], [0, null, 'EUR']],
+  ['no price', [[panel(11), 0]], [{ survey_id: 1, incidence: 0.5 }], [null, null, null]],
+  ['no source', [], [{ survey_id: 1, cpi: 2, currency: 'EUR' }], [null, null, null]],
+  ['no target', [[panel(11), 7]], [{ survey_id: 1, cpi: 3, currency: 'EUR' }], [21, null, 'EUR'], null],
+]
+
+for (const [what, sources, plan, costs, target = 200] of COSTS)
+  test(`cost: ${what}`, async () => {
+    const warehouse = await emptyWarehouse()
+    const database = await storeSources(warehouse, 1, sources, target)
+    await storePlan(database, lines(...plan))
+    await warehouse.expectRows('SELECT cost, cost_at_target, currency FROM survey_pace', [[...costs]])
+    if (costs[0] === null) return
+    // The sum of its sources.
+    await warehouse.expectRows('SELECT sum(cost), count(*) = count(cost) FROM source_overview', [
+      [costs[0], true],
+    ])
+  })
+
+test('source_overview has what was sold for each source, and what came in', async () => {
+  const warehouse = await emptyWarehouse()
+  const database = await storeSources(warehouse, 1, [
+    [panel(11), 30],
+    [panel(12), 20],
+    [panel(13), null],
+  ])
+  await storePlan(
+    database,
+    lines(
+      { survey_id: 1, cpi: 4.5, currency: 'EUR', incidence: 0.5, loi_minutes: 10 },
+      { source: 'Panel*1', cpi: 3.8, currency: 'CHF', supplier: 'North', incidence: 0.25 },
+    ),
+  )
+  await warehouse.expectRows(
+    `SELECT sample_source_id, supplier, sold_incidence, target_incidence_rate, sold_loi_minutes, length_of_interview, cpi, currency, cost
+      FROM source_overview ORDER BY sample_source_id`,
+    [
+      [11, 'North', 0.25, 30 / 33, 10, 300, 3.8, 'CHF', 114],
+      [12, null, 0.5, 20 / 23, 10, 300, 4.5, 'EUR', 90],
+      [13, null, 0.5, null, 10, null, 4.5, 'EUR', null],
+    ],
+  )
+  await warehouse.account.commitBundles(
+    [bundle(1, at(2), [panel(11)], counts(31, 9), { sourceProgress: [] })],
+    RUN,
+  )
+  // A source that the API no longer shows took its interviews with it.
+  await warehouse.expectRows('SELECT cost, currency FROM survey_pace', [[114, 'CHF']])
+})
