@@ -74,7 +74,7 @@ describe('the page', () => {
         await page.waitFor(
           `[...document.querySelectorAll('.field tbody th')].map((cell) => cell.querySelector('a').hash)`,
         ),
-      ).toEqual([2, 3, 7, 1, 4].map((id) => `#default/${id}`))
+      ).toEqual([2, 3, 4, 7, 1].map((id) => `#default/${id}`))
       await page.waitFor(
         `(location.hash = '#default/2', getComputedStyle(document.querySelector('.survey:target')).display === 'block')`,
       )

@@ -1,14 +1,14 @@
 /**
  * When a record reaches its target if its pace goes on, and whether it meets its due date (docs/explanation/forecast.md).
  *
- * The gain of d days is expected to be `per_day` · d, with the variance spread² · (d + d² / pace_days) + (0.25 · per_day · d)². Squaring
- * missing - per_day · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the lower bound
+ * The gain of d days is expected to be `rate` · d, with the variance spread² · (d + d² / pace_days) + (0.2 · rate · d)². Squaring
+ * missing - rate · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the lower bound
  * reach the target. If the variance grows faster than the gain, the lower bound never reaches it. Roots are computed only for rows with a
  * gain, because DuckDB refuses the root of a negative number.
  */
 
 /** The furthest forecast: ten years. Beyond that it says nothing. */
-const FORECAST_DAYS_MAX = 3650
+export const FORECAST_DAYS_MAX = 3650
 
 /** 80 % of a normal distribution lie within 1.28 standard deviations. */
 const DEVIATIONS = 1.28
@@ -20,40 +20,41 @@ export const FORECAST_PACE_DAYS_MIN = 2
  * The standard deviation of a pace from now on, as a part of the pace so far: quotas fill up, sources end, others are added. With this
  * value, in reference worlds of three seeds, the interval covers 8 of 10 targets that are reached (docs/explanation/forecast.md).
  */
-const PACE_CHANGE = 0.25
+const PACE_CHANGE = 0.2
 
 /** Rounding removes errors of the last digit before a day is rounded up. */
-const dayAfter = (days: string): string => `as_of + CAST(ceil(round(${days}, 6)) AS INTEGER)`
+export const dayAfter = (days: string, asOf = 'as_of'): string =>
+  `${asOf} + CAST(ceil(round(${days}, 6)) AS INTEGER)`
 
 /**
- * Steps that go on from `goals`, rows with `status`, `target`, `reached`, and the columns of the pace. They end with `forecasts`, which has
- * `expected_on`, `expected_from` and `expected_to`.
+ * Steps that go on from `rated_goals`: rows with `status`, `target`, `reached`, the columns of the pace, and `rate`, the interviews a day
+ * until the target. They end with `forecasts`, which has `expected_on`, `expected_from` and `expected_to`.
  */
 export const FORECAST_STEPS = `variances AS (
   SELECT
     *,
     CASE WHEN reached < target THEN CAST(target - reached AS DOUBLE) END AS missing,
     CASE WHEN gained > 0 THEN ${DEVIATIONS} * ${DEVIATIONS} * spread * spread END AS variance
-  FROM goals
+  FROM rated_goals
 ),
 far_variances AS (
   SELECT
     *,
-    variance / pace_days + ${DEVIATIONS} * ${DEVIATIONS} * ${PACE_CHANGE} * ${PACE_CHANGE} * per_day * per_day AS far_variance
+    variance / pace_days + ${DEVIATIONS} * ${DEVIATIONS} * ${PACE_CHANGE} * ${PACE_CHANGE} * rate * rate AS far_variance
   FROM variances
 ),
 bounds AS (
   SELECT
     *,
-    2 * missing * per_day + variance
-      + sqrt(variance * (variance + 4 * missing * per_day) + 4 * missing * missing * far_variance) AS total,
-    per_day * per_day - far_variance AS growth
+    2 * missing * rate + variance
+      + sqrt(variance * (variance + 4 * missing * rate) + 4 * missing * missing * far_variance) AS total,
+    rate * rate - far_variance AS growth
   FROM far_variances
 ),
 days_left AS (
   SELECT
     *,
-    CASE WHEN pace_days >= ${FORECAST_PACE_DAYS_MIN} AND gained > 0 THEN missing * pace_days / gained END AS days,
+    CASE WHEN pace_days >= ${FORECAST_PACE_DAYS_MIN} AND gained > 0 THEN missing / nullif(rate, 0) END AS days,
     CASE WHEN gained > 0 THEN 2 * missing * missing / total END AS days_from,
     CASE WHEN gained > 0 AND growth > 0 THEN total / (2 * growth) END AS days_to
   FROM bounds

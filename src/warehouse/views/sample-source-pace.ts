@@ -66,6 +66,10 @@ goals AS (
   JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id AND p.sample_source_id = t.sample_source_id
   LEFT JOIN main.survey_progress w ON w.account = t.account AND w.survey_id = t.survey_id
 ),
+rated_goals AS (
+  SELECT *, per_day AS rate
+  FROM goals
+),
 ${FORECAST_STEPS}
 SELECT
   g.account,

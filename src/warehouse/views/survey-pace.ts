@@ -1,13 +1,14 @@
 /** The pace and the forecast of surveys, with the pace that their due dates need, and how the mix of their interviews changes. */
 import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
-import { freshness, ofSurvey, plan, surveyProgress, surveys } from '../../model/tables.js'
+import { freshness, ofSurvey, plan, sampleSources, surveyProgress, surveys } from '../../model/tables.js'
 import { clockAt, localDay } from '../history/days.js'
 import { HELD_AGAINST_PLAN_STEP, SURVEY_SALES_STEPS, SURVEY_SOLD_COLUMNS } from './as-sold.js'
-import { DEADLINE_STEPS, FORECAST_STEPS } from './forecast.js'
+import { DEADLINE_STEPS, dayAfter, FORECAST_DAYS_MAX, FORECAST_STEPS } from './forecast.js'
 import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { surveyObservations } from './progress-periods.js'
+import { QUOTA_STEPS } from './quotas.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
 /** `interviews` counts all statuses, also statuses that only `_extra` contains. */
@@ -58,13 +59,24 @@ export const surveyPace: ViewDeclaration = {
         'How many of pace_days begin with a row of survey_progress_reconstructed; with any, the rates of the days and before are null',
       ),
       expected_on: date.orNull(
-        'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
+        'Day on which the target is reached if the pace goes on, and each source stops at its own target; null if the status is not fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
       ),
       expected_from: date.orNull(
         'First day of the 80 % interval of expected_on; null without expected_on or a week of daily gains',
       ),
       expected_to: date.orNull(
         'Last day of the 80 % interval; null with expected_from set: the interval has no end',
+      ),
+    }),
+    columnOf(sampleSources, 'id', {
+      name: 'slowest_source_id',
+      nullable: true,
+      comment:
+        'ID of the source that is full last, if each source stops at its own target; null if no source with a target is below it, or the pace of one is not known',
+    }),
+    ...columnsOf({
+      slowest_source_on: date.orNull(
+        'Day on which that source reaches its target; null if it gains nothing, or after more than ten years',
       ),
     }),
     columnOf(plan, 'due_on', {
@@ -152,6 +164,16 @@ goals AS (
   LEFT JOIN newest n ON n.account = t.account
   LEFT JOIN survey_plans l ON l.account = t.account AND l.survey_id = t.survey_id
 ),
+${QUOTA_STEPS},
+rated_goals AS (
+  SELECT
+    g.*,
+    CASE WHEN q.account IS NULL THEN g.per_day ELSE (g.target - g.reached) / q.quota_days END AS rate,
+    q.slowest_source_id,
+    CASE WHEN q.slowest_in <= ${FORECAST_DAYS_MAX} THEN ${dayAfter('q.slowest_in', 'g.as_of')} END AS slowest_source_on
+  FROM goals g
+  LEFT JOIN quotas q ON q.account = g.account AND q.survey_id = g.survey_id
+),
 ${FORECAST_STEPS},
 ${DEADLINE_STEPS},
 ${HELD_AGAINST_PLAN_STEP}
@@ -174,6 +196,8 @@ SELECT
   j.expected_on,
   j.expected_from,
   j.expected_to,
+  j.slowest_source_id,
+  j.slowest_source_on,
   j.due_on,
   j.due_note,
   j.starts_on,

@@ -39,7 +39,7 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
   const legend = [
     ...(hasTarget ? [['target', 'target']] : []),
     ...(isForecast ? [['forecast', 'if this pace goes on']] : []),
-    ...(isForecast && expected_from !== null ? [['cone', '8 of 10 cases']] : []),
+    ...(isForecast && expected_from !== null ? [['cone', '8 of 10 that reach it']] : []),
     ['line', 'complete interviews'],
     ...before.map(() => ['reconstructed', 'reconstructed from today’s statuses']),
   ]

@@ -42,8 +42,8 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
         />
         <p class="rule">
           Pace: complete interviews a day, over the last 7 days in the field, and the gain of the last day.
-          Forecast: if that pace goes on, with the range that holds in 8 of 10 cases. Incidence and drop-out
-          of the last 7 days; below them, before.
+          Forecast: if that pace goes on and the target is reached, with the range that holds in 8 of 10
+          cases. Incidence and drop-out of the last 7 days; below them, before.
           {rows.inField.some(isReconstructed) &&
             ' Reconstructed: some of the days were before the first reading, and count interviews by their status of today.'}
         </p>

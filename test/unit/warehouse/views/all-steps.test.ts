@@ -30,8 +30,8 @@ test('each step of each view runs by itself, after those above it', async () => 
       ])
   }
   expect(counts).toMatchObject({
-    survey_pace: 58,
-    sample_source_pace: 35,
+    survey_pace: 65,
+    sample_source_pace: 36,
     source_overview: 7,
     needs_action: 15,
     source_plans: 6,

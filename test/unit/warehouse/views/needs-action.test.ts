@@ -31,18 +31,18 @@ const after = (night: number, status: Survey['status']) => (now: number) =>
 
 const CASES: Readonly<Record<string, Case>> = {
   'all is well': { night: steady(5), expected: [] },
-  // 100 of 200, at 5 a day: expected on 9 April, or from 5 to 19 April.
-  'due on the last day of the interval': { ...{ night: steady(5), due: '2026-04-19' }, expected: [] },
+  // 100 of 200, at 5 a day: expected on 9 April, or from 5 to 16 April.
+  'due on the last day of the interval': { ...{ night: steady(5), due: '2026-04-16' }, expected: [] },
   'due a day before the end of the interval': {
-    ...{ night: steady(5), due: '2026-04-18' },
+    ...{ night: steady(5), due: '2026-04-15' },
     expected: [
-      ['at_risk', 2, null, 'due 18 April, expected 9 April or as late as 19 April: needs 3.5 a day, has 5'],
+      ['at_risk', 2, null, 'due 15 April, expected 9 April or as late as 16 April: needs 3.9 a day, has 5'],
     ],
   },
   'due on the expected day': {
     ...{ night: steady(5), due: '2026-04-09' },
     expected: [
-      ['at_risk', 2, null, 'due 9 April, expected 9 April or as late as 19 April: needs 5 a day, has 5'],
+      ['at_risk', 2, null, 'due 9 April, expected 9 April or as late as 16 April: needs 5 a day, has 5'],
     ],
   },
   'due a day before the expected one': {

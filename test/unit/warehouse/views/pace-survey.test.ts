@@ -40,7 +40,7 @@ const CASES: readonly Case[] = [
   [
     'a steady pace: 5 a day, 55 are missing, and no gain differs from another, so only the pace may change',
     nightly(steady(5)),
-    [7, 35, '2026-03-21', '2026-03-19', '2026-03-27', '10'],
+    [7, 35, '2026-03-21', '2026-03-19', '2026-03-25', '10'],
   ],
   ['two days, so one gain: too early to say', nightly({ 9: 5, 10: 7 }), [1, 2, null, null, null, '10']],
   [
@@ -306,6 +306,8 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       expected_on: null,
       expected_from: null,
       expected_to: null,
+      slowest_source_id: null,
+      slowest_source_on: null,
       due_on: null,
       due_note: null,
       starts_on: null,
