@@ -40,18 +40,37 @@ ORDER BY account ASC, survey_id ASC`,
     name: 'pace-by-day',
     title: 'Fieldwork pace by day',
     describe: 'Complete interviews that each survey gained, by day',
-    sql: `SELECT account, survey_id, title, day, interviews_count AS interviews, gained
+    sql: `SELECT account, survey_id, title, day, interviews_count AS interviews, gained, gained_days
 FROM progress_daily
 ORDER BY account ASC, survey_id ASC, day ASC`,
+    dispensable: ['gained_days'],
   },
   {
     name: 'source-pace-by-day',
     title: 'Fieldwork pace by source and day',
     describe: 'Complete interviews that each source gained, by day',
-    sql: `SELECT account, survey_id, sample_source_id AS source_id, name, country_code AS country, day, interviews_count AS interviews, gained
+    sql: `SELECT account, survey_id, sample_source_id AS source_id, name, country_code AS country, day, interviews_count AS interviews, gained, gained_days
 FROM source_progress_daily
 ORDER BY account ASC, survey_id ASC, source_id ASC, day ASC`,
-    dispensable: ['country'],
+    dispensable: ['country', 'gained_days'],
+  },
+  {
+    name: 'gains-by-country',
+    title: 'Gains by country and day',
+    describe: 'Complete interviews gained in each country, by day',
+    sql: `SELECT account, survey_id, title, day, country, gained
+FROM (
+  SELECT account, survey_id, title, day, country_code AS country, CAST(sum(gained) AS BIGINT) AS gained
+  FROM source_progress_daily
+  GROUP BY ALL
+  UNION ALL
+  SELECT d.account, d.survey_id, d.title, d.day, NULL, CAST(d.gained - coalesce(s.gained, 0) AS BIGINT)
+  FROM progress_daily d
+  LEFT JOIN (SELECT account, survey_id, day, sum(gained) AS gained FROM source_progress_daily GROUP BY ALL) s
+    ON s.account = d.account AND s.survey_id = d.survey_id AND s.day = d.day
+  WHERE d.gained <> coalesce(s.gained, 0)
+)
+ORDER BY account ASC, survey_id ASC, day ASC, country ASC NULLS LAST`,
   },
   {
     name: 'sources-behind',

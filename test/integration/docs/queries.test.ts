@@ -34,6 +34,7 @@ test('the page has exactly the queries that these tests run', () => {
     'The surveys today',
     'Fieldwork pace by day',
     'Fieldwork pace by source and day',
+    'Gains by country and day',
     'Sources behind target',
     'Forecast of completion',
     'Incidence and drop-out against the past',
@@ -75,10 +76,28 @@ test('pace: the query shows the interviews that started on each day, also on day
       day: fieldworkOf(day),
       interviews: count(on(nightOf(day), id).progress),
       gained: started.get(fieldworkOf(day)),
+      gained_days: 1,
     }))
     expect(rows.filter(({ survey_id }) => survey_id === id)).toEqual(expected)
   }
   expect(rows.some(({ gained }) => Number(gained) > 0)).toBe(true)
+})
+
+test('gains by country: on each day, the countries and the row without one add up to the gain of the survey', async () => {
+  const { reader } = world()
+  const rows = await reader.query(asText('Gains by country and day', ['day']))
+  const added = new Map<string, number>()
+  for (const { survey_id, day, gained } of rows) {
+    const key = `${survey_id} ${day}`
+    added.set(key, (added.get(key) ?? 0) + Number(gained))
+  }
+  const gains = await reader.query(
+    'SELECT survey_id, "day"::VARCHAR AS "day", gained FROM progress_daily WHERE gained IS NOT NULL AND gained <> 0',
+  )
+  expect(gains.length).toBeGreaterThan(10)
+  for (const { survey_id, day, gained } of gains)
+    expect([day, added.get(`${survey_id} ${day}`)]).toEqual([day, gained])
+  expect(new Set(rows.map(({ country }) => country === null))).toEqual(new Set([true, false]))
 })
 
 test('sources behind target: the query lists sources that are less complete than their survey', async () => {
@@ -419,6 +438,7 @@ test('an analyst: how did a survey go on each day of the last week?', async () =
         day: fieldworkOf(day),
         interviews: count(on(nightOf(day), id).progress),
         gained: started.get(fieldworkOf(day)),
+        gained_days: 1,
       })),
     )
   }
