@@ -15,6 +15,7 @@ import { worstOf } from '../sync/outcome.js'
 import { publishAll, shutdownDeadlineAfter } from '../sync/publish.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
+import { storeAlarmLevels } from '../warehouse/history/alarm-levels.js'
 import { storeTimeZone } from '../warehouse/history/time-zone.js'
 import type { Work } from './context.js'
 import { reportError } from './report-error.js'
@@ -69,6 +70,7 @@ export const runAndPublish = async (
     const { database: opened, publishers } = await storage.openWarehouse()
     await using database = opened
     await storeTimeZone(database, settings.time_zone, clock.nowMs())
+    await storeAlarmLevels(database, settings.alarms)
     options.watch?.held(waitMs)
     const reports = await work({ database, storage })
     if (!storage.signal.aborted) await options.watch?.committed({ database, runId, signal: storage.signal })

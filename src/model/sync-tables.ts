@@ -1,9 +1,12 @@
 /** The bookkeeping of the job, schema `_sync`: runs, cursor, queue, quarantine and drift. */
+
+import { ALARMS } from './alarms.js'
 import {
   bigint,
   boolean,
   columnsOf,
   date,
+  double,
   type Fields,
   json,
   nullable,
@@ -235,6 +238,16 @@ export const clockChanges = sync(
   },
 )
 
+export const alarmLevels = sync(
+  'alarm_levels',
+  'The levels of the setting alarms; one row per level, or none before the first sync, where the defaults count',
+  ['alarm'],
+  {
+    alarm: varcharOf(ALARMS, 'The key of the setting'),
+    level: double.orNull('From here on a survey needs action, as a part of the whole; null = never'),
+  },
+)
+
 const channel = varcharOf(DIGEST_CHANNELS, 'Where the digest goes')
 
 export const digests = sync(
@@ -294,6 +307,7 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
   driftEvents,
   compactions,
   clockChanges,
+  alarmLevels,
   digests,
   digestItems,
   schemaVersion,

@@ -99,6 +99,18 @@ export const trueOrFalse = () =>
     z.boolean('must be true or false'),
   )
 
+/** A part of the whole; null for false. Text is read too, as from a variable. */
+export const partOrOff = () => {
+  const problem = 'must be a part of the whole, above 0 and up to 1, such as 0.25, or false'
+  return z.preprocess(
+    (value) =>
+      value === 'false' ? false : typeof value === 'string' && value.trim() !== '' ? Number(value) : value,
+    z
+      .union([z.number().gt(0, problem).max(1, problem), z.literal(false)], problem)
+      .transform((part) => (part === false ? null : part)),
+  )
+}
+
 export const oneOf = <const T extends readonly string[]>(...choices: T) =>
   z.enum(choices, `must be one of ${choices.join(', ')}`)
 

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
+import { DEFAULT_ALARM_LEVELS } from '../model/alarms.js'
 import { SURVEY_STATUSES } from '../model/fields.js'
 import {
   ADDRESSES,
@@ -44,6 +45,7 @@ import {
   locale,
   namesOf,
   oneOf,
+  partOrOff,
   rate,
   ratePer,
   rateRequests,
@@ -91,6 +93,11 @@ const weight = (byDefault: number, surveys: string) =>
   wholeNumber(byDefault, 1, 100).describe(
     `Weight of ${surveys} in the queue: it multiplies the time since their last refresh`,
   )
+
+const alarmLevel = (byDefault: number, when: string) =>
+  setting(partOrOff(), 'number above 0, up to 1, or false')
+    .prefault(byDefault)
+    .describe(`${when}. \`false\`: no alarm`)
 
 const notified = (when: string) =>
   setting(notifyUrl, 'URL').optional().describe(`${when}. The address is a secret`)
@@ -226,6 +233,24 @@ export const settingsSchema = section({
     .describe(
       'Time zone of all days: of views, pace, forecast, due dates and `refresh.daily_windows`, and of the times in the report. If it is changed, the days of all stored readings are computed again',
     ),
+  alarms: section({
+    drop_out: alarmLevel(
+      DEFAULT_ALARM_LEVELS.drop_out,
+      'A survey needs action if at least this part of the interviews of the days of its pace were dropped',
+    ),
+    incidence: alarmLevel(
+      DEFAULT_ALARM_LEVELS.incidence,
+      'A survey needs action below this incidence in the days of its pace, or below 80 % of the incidence in its plan',
+    ),
+    quota_full: alarmLevel(
+      DEFAULT_ALARM_LEVELS.quota_full,
+      'A survey needs action if a full quota ended at least this part of the interviews of the days of its pace',
+    ),
+    rejected: alarmLevel(
+      DEFAULT_ALARM_LEVELS.rejected,
+      'A survey or a source needs action if at least this part of its complete interviews were rejected for their quality',
+    ),
+  }).prefault({}),
   contract: choice('evolve', CONTRACTS).describe(
     'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
   ),

@@ -270,6 +270,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     publish: { views: plan.checksViews ? DEFAULTS.publish.views : [], formats: publishOf(plan, start) },
     contract: settings.contract,
     time_zone: DEFAULTS.time_zone,
+    alarms: DEFAULTS.alarms,
     discover: { overlap: settings.overlapMs, full_listing_every: settings.full_listing_every },
     history: DEFAULTS.history,
     report: DEFAULTS.report,

@@ -3,6 +3,7 @@
  * numbers are SQL over the columns of the step `facts` in `needs-action.ts`. Every expression must be defined for every survey, because
  * DuckDB may compute a text before it applies the condition.
  */
+import { DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
 import { FORECAST_PACE_DAYS_MIN } from './forecast.js'
@@ -23,12 +24,18 @@ const SLIP_DAYS = 3
 export const OPEN_HOURS_MIN = 20
 /** The limits of the rules, as parts of a whole. */
 export const BEHIND_MIN = 0.1
-const [RATE_MOVED_MIN, REJECTED_MIN] = [0.1, 0.15]
+const RATE_MOVED_MIN = 0.1
+/** What the plan has sold is missed by more than this part of it. */
+const [SOLD_INCIDENCE_MIN, SOLD_LENGTH_MAX] = [0.8, 1.2]
 const END_GAME_MIN = 0.9
 /** Below this part of the missing interviews, undecided ones are those that come in at any time. */
 const UNDECIDED_MIN = 0.25
-/** The least interviews for a rule about a rate. */
-const INTERVIEWS_MIN = 20
+/** The least interviews of each rate that is compared with another one, and of a length. */
+export const INTERVIEWS_MIN = 20
+/** How many times the rejects of the other sources, as parts of the whole, those of a source must be. */
+export const SOURCE_TIMES_MIN = 2
+/** The least interviews of a rate that is compared with a level: of 20 with a rate of 20 %, one in five looks like 30 % or more. */
+const LEVEL_INTERVIEWS_MIN = 50
 export const STALE_HOURS = 24
 
 export interface Rule {
@@ -48,9 +55,89 @@ export interface Rule {
 }
 
 const percent = (rate: string): string => `TRY_CAST(round(100 * ${rate}) AS BIGINT) || '%'`
-const moved = (rate: string): string => `abs(recent_${rate} - earlier_${rate}) >= ${RATE_MOVED_MIN}`
-const movedText = (rate: string, word: string): string =>
-  `CASE WHEN ${moved(rate)} THEN '${word} from ' || ${percent(`earlier_${rate}`)} || ' to ' || ${percent(`recent_${rate}`)} END`
+const percentNumber = (rate: string): string => `round(100 * ${rate})`
+
+/** A condition about a survey, in a rule of its own or together with others, with its text and numbers. */
+interface Check {
+  readonly when: string
+  readonly text: string
+  readonly numbers: Readonly<Record<string, string>>
+}
+
+/** The interviews of the days of the pace, which may be compared with those before, or all interviews. */
+type Interviews = 'recent' | 'total'
+
+const before = (rate: string, base: string): string =>
+  `CASE WHEN ${base} >= ${INTERVIEWS_MIN} THEN ', before ' || ${percent(rate)} END`
+
+/** A rate against its level. `words` is SQL of the text, without what the rate was before. */
+const checkOf =
+  (name: string, when: (of: Interviews) => string, words: (rate: string) => string, base: string) =>
+  (of: Interviews): Check => {
+    const [rate, earlier] = [`${of}_${name}_rate`, `earlier_${name}_rate`]
+    const isCompared = of === 'recent'
+    return {
+      when: `${of}_${base} >= ${LEVEL_INTERVIEWS_MIN} AND ${when(of)}`,
+      text: isCompared ? `concat(${words(rate)}, ${before(earlier, `earlier_${base}`)})` : words(rate),
+      numbers: {
+        [`${name}_percent`]: percentNumber(rate),
+        ...(isCompared && { [`${name}_before_percent`]: percentNumber(earlier) }),
+      },
+    }
+  }
+
+const dropOut = checkOf(
+  'drop_out',
+  (of) => `${of}_drop_out_rate >= drop_out_level`,
+  (rate) => `'drop-out ' || ${percent(rate)}`,
+  'interviews',
+)
+const quotaFull = checkOf(
+  'quota_full',
+  (of) => `${of}_quota_full_rate >= quota_full_level`,
+  (rate) => `'quota full for ' || ${percent(rate)} || ' of the interviews'`,
+  'interviews',
+)
+const SOLD_INCIDENCE = { sold_incidence_percent: percentNumber('sold_incidence') }
+const incidence = checkOf(
+  'incidence',
+  (of) => `${of}_incidence_rate < CASE
+      WHEN incidence_level IS NOT NULL THEN coalesce(${SOLD_INCIDENCE_MIN} * sold_incidence, incidence_level)
+    END`,
+  (rate) => `concat('incidence ' || ${percent(rate)}, ', sold with ' || ${percent('sold_incidence')})`,
+  'screened',
+)
+const REJECTED = 'CAST(rejected AS DOUBLE) / (complete + rejected)'
+const rejects: Check = {
+  when: `complete + rejected >= ${INTERVIEWS_MIN} AND ${REJECTED} >= rejected_level`,
+  text: `${percent(REJECTED)} || ' rejected for quality'`,
+  numbers: { rejected_percent: percentNumber(REJECTED), rejected: 'rejected', complete: 'complete' },
+}
+const length: Check = {
+  when: `complete >= ${INTERVIEWS_MIN} AND minutes > ${SOLD_LENGTH_MAX} * sold_loi_minutes`,
+  text: `minutes_text || ' minutes long, sold with ' || sold_minutes_text`,
+  numbers: { minutes: 'minutes', sold_minutes: 'sold_loi_minutes' },
+}
+
+/** Of the interviews of a soft launch. */
+const TOTALS: readonly Check[] = [dropOut('total'), incidence('total'), quotaFull('total'), rejects, length]
+
+/** A rate that got worse. If it has reached its level, the reason is the level. */
+const worse = (base: string, byHowMuch: string, level: Check): string =>
+  `(recent_${base} >= ${INTERVIEWS_MIN} AND earlier_${base} >= ${INTERVIEWS_MIN}
+    AND ${byHowMuch} >= ${RATE_MOVED_MIN} AND NOT coalesce(${level.when}, false))`
+const INCIDENCE_FELL = worse(
+  'screened',
+  'earlier_incidence_rate - recent_incidence_rate',
+  incidence('recent'),
+)
+const DROP_OUT_ROSE = worse('interviews', 'recent_drop_out_rate - earlier_drop_out_rate', dropOut('recent'))
+const movedText = (rate: string, word: string, moved: string): string =>
+  `CASE WHEN ${moved} THEN '${word} from ' || ${percent(`earlier_${rate}`)} || ' to ' || ${percent(`recent_${rate}`)} END`
+const movedNumbers = (name: string, moved: string) => ({
+  [`${name}_before_percent`]: `CASE WHEN ${moved} THEN ${percentNumber(`earlier_${name}_rate`)} END`,
+  [`${name}_percent`]: `CASE WHEN ${moved} THEN ${percentNumber(`recent_${name}_rate`)} END`,
+})
 /** `1 day`, `2 days` */
 const counted = (count: string, unit: string): string =>
   `${count} || CASE WHEN ${count} = 1 THEN ' ${unit}' ELSE ' ${unit}s' END`
@@ -150,17 +237,63 @@ export const RULES: readonly Rule[] = [
     numbers: { days: 'days_to_target' },
   },
   {
+    kind: 'drop_out',
+    urgency: 2,
+    means: `In the days of the pace, at least \`alarms.drop_out\` (${wholePercent(DEFAULT_ALARM_LEVELS.drop_out)}) of at least ${LEVEL_INTERVIEWS_MIN} interviews were dropped`,
+    ...dropOut('recent'),
+    when: `is_collecting AND ${dropOut('recent').when}`,
+  },
+  {
+    kind: 'incidence',
+    urgency: 2,
+    means: `In the days of the pace, the incidence was below ${wholePercent(SOLD_INCIDENCE_MIN)} of the incidence in the plan, or without one below \`alarms.incidence\` (${wholePercent(DEFAULT_ALARM_LEVELS.incidence)}), of at least ${LEVEL_INTERVIEWS_MIN} interviews`,
+    ...incidence('recent'),
+    when: `is_collecting AND ${incidence('recent').when}`,
+    numbers: { ...incidence('recent').numbers, ...SOLD_INCIDENCE },
+  },
+  {
+    kind: 'quota_full',
+    urgency: 2,
+    means: `In the days of the pace, a full quota ended at least \`alarms.quota_full\` (${wholePercent(DEFAULT_ALARM_LEVELS.quota_full)}) of at least ${LEVEL_INTERVIEWS_MIN} interviews`,
+    ...quotaFull('recent'),
+    when: `is_collecting AND ${quotaFull('recent').when}`,
+  },
+  {
     kind: 'quality_rejects',
     urgency: 2,
-    means: `At least ${wholePercent(REJECTED_MIN)} of the complete interviews, of at least ${INTERVIEWS_MIN}, were rejected for their quality`,
-    when: `status IN ${IN_FIELD} AND complete + rejected >= ${INTERVIEWS_MIN}
-    AND rejected >= ${REJECTED_MIN} * (complete + rejected)`,
-    text: `${percent('CAST(rejected AS DOUBLE) / (complete + rejected)')} || ' rejected for quality'`,
+    means: `At least \`alarms.rejected\` (${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}) of the complete interviews, of at least ${INTERVIEWS_MIN}, were rejected for their quality`,
+    ...rejects,
+    when: `status IN ${IN_FIELD} AND ${rejects.when}`,
+  },
+  {
+    kind: 'source_rejects',
+    urgency: 2,
+    means: `At one source, at least \`alarms.rejected\` (${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}) of the complete interviews were rejected for their quality, and ${SOURCE_TIMES_MIN} times as many as at the others; of at least ${INTERVIEWS_MIN} here and there`,
+    when: `status IN ${IN_FIELD} AND rejects_source_id IS NOT NULL`,
+    text: `concat(${percent('rejects_here')}, ' rejected at ', rejects_source, ', ', ${percent('rejects_elsewhere')}, ' elsewhere')`,
     numbers: {
-      rejected_percent: '100 * CAST(rejected AS DOUBLE) / (complete + rejected)',
-      rejected: 'rejected',
-      complete: 'complete',
+      rejected_percent: percentNumber('rejects_here'),
+      elsewhere_percent: percentNumber('rejects_elsewhere'),
     },
+    sourceId: 'rejects_source_id',
+  },
+  {
+    kind: 'length',
+    urgency: 2,
+    means: `The median of at least ${INTERVIEWS_MIN} complete interviews takes more than ${wholePercent(SOLD_LENGTH_MAX)} of the length in the plan`,
+    ...length,
+    when: `is_collecting AND ${length.when}`,
+  },
+  {
+    kind: 'soft_launch',
+    urgency: 3,
+    means: `Pending, and its interviews so far are beyond one of the limits of \`drop_out\`, \`incidence\`, \`quota_full\`, \`quality_rejects\` or \`length\``,
+    when: `status = 'pending' AND (${TOTALS.map(({ when }) => `coalesce(${when}, false)`).join('\n      OR ')})`,
+    text: `'soft launch: ' || concat_ws(
+      ', ',
+      ${TOTALS.map(({ when, text }) => `CASE WHEN ${when} THEN ${text} END`).join(',\n      ')}
+    )`,
+    numbers: Object.assign({}, SOLD_INCIDENCE, ...TOTALS.map(({ numbers }) => numbers)),
   },
   {
     kind: 'end_game',
@@ -183,13 +316,14 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'rates_moved',
     urgency: 3,
-    means: `Incidence or drop-out moved by at least ${wholePercent(RATE_MOVED_MIN)} in the days of the pace, with at least ${INTERVIEWS_MIN} complete interviews`,
-    when: `status = 'fieldwork' AND gained >= ${INTERVIEWS_MIN} AND (${moved('incidence_rate')} OR ${moved('drop_out_rate')})`,
+    means: `Incidence fell or drop-out rose by at least ${wholePercent(RATE_MOVED_MIN)} in the days of the pace, with at least ${INTERVIEWS_MIN} interviews in them and before`,
+    when: `is_collecting AND (${INCIDENCE_FELL} OR ${DROP_OUT_ROSE})`,
     text: `concat_ws(
       ', ',
-      ${movedText('incidence_rate', 'incidence')},
-      ${movedText('drop_out_rate', 'drop-out')}
+      ${movedText('incidence_rate', 'incidence', INCIDENCE_FELL)},
+      ${movedText('drop_out_rate', 'drop-out', DROP_OUT_ROSE)}
     )`,
+    numbers: { ...movedNumbers('incidence', INCIDENCE_FELL), ...movedNumbers('drop_out', DROP_OUT_ROSE) },
   },
   {
     kind: 'stale',
@@ -207,7 +341,7 @@ export const RULES: readonly Rule[] = [
 ]
 
 const typeOf = (name: string): string =>
-  name.endsWith('_on') ? 'VARCHAR' : name.endsWith('per_day') ? 'DOUBLE' : 'BIGINT'
+  name.endsWith('_on') ? 'VARCHAR' : /per_day|minutes$/.test(name) ? 'DOUBLE' : 'BIGINT'
 
 /** The reason that a rule gives for a row of `facts`, as an expression; null if the condition does not hold. */
 export const reasonSql = ({ kind, urgency, when, since, text, numbers = {}, sourceId }: Rule): string => {

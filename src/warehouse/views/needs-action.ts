@@ -2,15 +2,18 @@
  * What a fieldwork manager should look at first: one row per survey and reason. The report shows these rows, and has no rules of its own.
  * Ages count from the newest reading of the account, by the server's clock.
  */
+import { ALARMS, DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
-import type { InterviewStatus } from '../../model/fields.js'
+import { INTERVIEW_STATUSES, type InterviewStatus } from '../../model/fields.js'
 import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { clockAt, hoursBefore, localDay } from '../history/days.js'
 import {
   BEHIND_MIN,
+  INTERVIEWS_MIN,
   OPEN_HOURS_MIN,
   RULES,
   reasonSql,
+  SOURCE_TIMES_MIN,
   STALE_HOURS,
   STANDS_STILL_DAYS,
 } from './needs-action-rules.js'
@@ -73,6 +76,10 @@ const perDayText = (rate: string, round: 'ceil' | 'floor'): string =>
       ELSE CAST(TRY_CAST(${round}(round(${rate}, 6)) AS BIGINT) AS VARCHAR)
     END`
 
+/** Minutes, with one decimal if it is not 0. */
+const minutesText = (minutes: string): string =>
+  `regexp_replace(CAST(round(${minutes}, 1) AS VARCHAR), '\\.0$', '')`
+
 const OF_SURVEY = ['account', 'survey_id', 'title', 'project_id', 'status', 'refreshed_at']
 const paceColumns = surveyPace.columns.filter(({ name }) => ![...OF_SURVEY, 'quiet_until'].includes(name))
 
@@ -104,7 +111,8 @@ export const needsAction: ViewDeclaration = {
     }),
     columnOf(sampleSourceProgress, 'sample_source_id', {
       nullable: true,
-      comment: 'ID of the source that is behind most; null for other reasons',
+      comment:
+        'ID of the source that is behind most, or that has most interviews rejected; null for other reasons',
     }),
   ],
   sql: `WITH pace AS MATERIALIZED (
@@ -150,6 +158,15 @@ earlier_forecasts AS (
 ),
 ${NEWEST_STEPS},
 ${SURVEY_PLANS_STEP},
+-- One row. Before the first sync has stored its settings, the defaults count.
+levels AS (
+  SELECT
+    ${ALARMS.map(
+      (alarm) =>
+        `CASE WHEN count(*) = 0 THEN ${DEFAULT_ALARM_LEVELS[alarm]} ELSE max(level) FILTER (alarm = '${alarm}') END AS ${alarm}_level`,
+    ).join(',\n    ')}
+  FROM _sync.alarm_levels
+),
 -- A survey without a status before was first seen with the one it has. When that began is not known.
 statuses AS (
   SELECT account, survey_id, max(observed_at) AS status_since, arg_max(from_status, observed_at) AS status_before
@@ -165,6 +182,35 @@ sources_behind AS (
   FROM main.sample_source_pace
   WHERE behind >= ${BEHIND_MIN} * sample_size AND behind > 0
   GROUP BY ALL
+),
+source_interviews AS (
+  SELECT
+    g.account, g.survey_id, g.sample_source_id, a.name,
+    ${sumOf(QUALITY_REJECTS)} AS rejected,
+    ${sumOf(['complete', ...QUALITY_REJECTS])} AS judged
+  FROM main.sample_source_progress g
+  JOIN main.sample_sources a
+    ON a.account = g.account AND a.survey_id = g.survey_id AND a.id = g.sample_source_id AND a._missing_since IS NULL
+),
+source_comparisons AS (
+  SELECT
+    *,
+    sum(rejected) OVER (PARTITION BY account, survey_id) - rejected AS rejected_elsewhere,
+    sum(judged) OVER (PARTITION BY account, survey_id) - judged AS judged_elsewhere,
+    CAST(rejected AS DOUBLE) / nullif(judged, 0) AS rejects_here,
+    CAST(rejected_elsewhere AS DOUBLE) / nullif(judged_elsewhere, 0) AS rejects_elsewhere
+  FROM source_interviews
+),
+-- The worst source of each survey that has one.
+source_rejects AS (
+  SELECT c.account, c.survey_id, c.sample_source_id, c.name, c.rejects_here, c.rejects_elsewhere
+  FROM source_comparisons c
+  JOIN levels v ON c.rejects_here >= v.rejected_level
+  WHERE c.judged >= ${INTERVIEWS_MIN} AND c.judged_elsewhere >= ${INTERVIEWS_MIN}
+    AND c.rejects_here >= ${SOURCE_TIMES_MIN} * c.rejects_elsewhere
+  QUALIFY row_number() OVER (
+    PARTITION BY c.account, c.survey_id ORDER BY c.rejects_here DESC, c.sample_source_id ASC
+  ) = 1
 ),
 known_facts AS (
   SELECT
@@ -183,12 +229,20 @@ known_facts AS (
     ${individuals('complete')} AS complete,
     ${sumOf(QUALITY_REJECTS)} AS rejected,
     ${sumOf(UNDECIDED)} AS undecided,
+    ${individuals('complete')} + ${individuals('screen_out')} AS total_screened,
+    ${individuals('incomplete')} AS dropped,
+    ${individuals('quota_full')} AS quota_full,
+    ${sumOf(INTERVIEW_STATUSES)} AS total_interviews,
+    round(p.length_of_interview / 60, 1) AS minutes,
+    v.*,
     b.sources_behind, b.behind, b.source_behind_most,
+    r.sample_source_id AS rejects_source_id, r.name AS rejects_source, r.rejects_here, r.rejects_elsewhere,
     -- Also of a survey whose progress is not known.
     l.quiet_until,
     ${listed(paceColumns, 'p').replaceAll('\n', '\n  ')}
   FROM main.surveys s
   JOIN newest n ON n.account = s.account
+  CROSS JOIN levels v
   LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
   LEFT JOIN _sync.tasks t ON t.account = s.account AND t.survey_id = s.id
   LEFT JOIN pace p ON p.account = s.account AND p.survey_id = s.id
@@ -196,6 +250,7 @@ known_facts AS (
   LEFT JOIN earlier_forecasts e ON e.account = s.account AND e.survey_id = s.id
   LEFT JOIN survey_plans l ON l.account = s.account AND l.survey_id = s.id
   LEFT JOIN statuses c ON c.account = s.account AND c.survey_id = s.id
+  LEFT JOIN source_rejects r ON r.account = s.account AND r.survey_id = s.id
   LEFT JOIN sources_behind b ON b.account = s.account AND b.survey_id = s.id
   WHERE s._missing_since IS NULL AND f.excluded_by IS NULL
 ),
@@ -203,6 +258,11 @@ texts AS (
   SELECT
     *,
     status = 'fieldwork' AND coalesce(interviews_count < sample_size, true) AS is_open,
+    -- Below its target, or without one.
+    status = 'fieldwork' AND coalesce(interviews_count < nullif(sample_size, 0), true) AS is_collecting,
+    CAST(dropped AS DOUBLE) / nullif(total_interviews, 0) AS total_drop_out_rate,
+    CAST(quota_full AS DOUBLE) / nullif(total_interviews, 0) AS total_quota_full_rate,
+    CAST(complete AS DOUBLE) / nullif(total_screened, 0) AS total_incidence_rate,
     ${gainOf('sample_size', 'interviews_count')} AS missing,
     ${gainOf('interviews_count', 'sample_size')} AS excess,
     epoch_us(still_since) < ${hoursBefore('refreshed_at', 24 * STANDS_STILL_DAYS)} AS stands_still,
@@ -217,7 +277,9 @@ texts AS (
     ${dayText('expected_on')} AS expected_text,
     ${dayText('expected_to')} AS latest_text,
     ${perDayText('needed_per_day', 'ceil')} AS needed_text,
-    ${perDayText('per_day', 'floor')} AS per_day_text
+    ${perDayText('per_day', 'floor')} AS per_day_text,
+    ${minutesText('minutes')} AS minutes_text,
+    ${minutesText('sold_loi_minutes')} AS sold_minutes_text
   FROM known_facts
 ),
 facts AS (

@@ -16,6 +16,7 @@ const COUNTS = `{
     'complete': complete_individuals,
     'screened': screen_out_individuals,
     'dropped': incomplete_individuals,
+    'quota_full': quota_full_individuals,
     'interviews':
       ${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join('\n      + ')}
       + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)
@@ -33,7 +34,7 @@ newest AS (
   ${clockAt('n.newest_at')}
 )`
 
-const MIX = ['complete', 'screened', 'dropped', 'interviews'].flatMap((name) => [
+const MIX = ['complete', 'screened', 'dropped', 'quota_full', 'interviews'].flatMap((name) => [
   `${sumOfKnown(gainOf(`counts.${name}`, `counts_before.${name}`), IN_PACE)} AS recent_${name}`,
   `arg_min(counts_before.${name}, "day")${IN_PACE} AS earlier_${name}`,
 ])
@@ -41,6 +42,10 @@ const MIX = ['complete', 'screened', 'dropped', 'interviews'].flatMap((name) => 
 /** part / (part + rest), or null if a count is unknown, or fell because interviews changed their status. */
 const share = (part: string, rest: string): string =>
   `CASE WHEN ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
+
+/** HUGEINT in between, because the sum of two numbers of the API may exceed a BIGINT. */
+const sumOfTwo = (one: string, other: string): string =>
+  `TRY_CAST(CAST(${one} AS HUGEINT) + ${other} AS BIGINT)`
 
 export const surveyPace: ViewDeclaration = {
   schema: 'main',
@@ -112,6 +117,14 @@ export const surveyPace: ViewDeclaration = {
         'incomplete / all interviews of the pace days; null if one of these counts fell',
       ),
       earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
+      recent_quota_full_rate: double.orNull(
+        'quota_full / all interviews of the pace days; null if one of these counts fell',
+      ),
+      earlier_quota_full_rate: double.orNull('quota_full / all interviews before the pace days'),
+      recent_interviews: bigint.orNull('All interviews of the pace days, of every status'),
+      earlier_interviews: bigint.orNull('All interviews before the pace days'),
+      recent_screened: bigint.orNull('complete + screen_out of the pace days'),
+      earlier_screened: bigint.orNull('complete + screen_out before the pace days'),
     }),
     ...SURVEY_SOLD_COLUMNS,
   ],
@@ -143,7 +156,9 @@ rates AS (
     CASE WHEN has_rates THEN ${share('recent_complete', 'recent_screened')} END AS recent_incidence_rate,
     CASE WHEN has_rates THEN ${share('earlier_complete', 'earlier_screened')} END AS earlier_incidence_rate,
     CASE WHEN has_rates THEN ${share('recent_dropped', '(recent_interviews - recent_dropped)')} END AS recent_drop_out_rate,
-    CASE WHEN has_rates THEN ${share('earlier_dropped', '(earlier_interviews - earlier_dropped)')} END AS earlier_drop_out_rate
+    CASE WHEN has_rates THEN ${share('earlier_dropped', '(earlier_interviews - earlier_dropped)')} END AS earlier_drop_out_rate,
+    CASE WHEN has_rates THEN ${share('recent_quota_full', '(recent_interviews - recent_quota_full)')} END AS recent_quota_full_rate,
+    CASE WHEN has_rates THEN ${share('earlier_quota_full', '(earlier_interviews - earlier_quota_full)')} END AS earlier_quota_full_rate
   FROM pace
 ),
 ${TODAY_STEPS},
@@ -211,6 +226,12 @@ SELECT
   j.drop_out_rate,
   j.recent_drop_out_rate,
   j.earlier_drop_out_rate,
+  j.recent_quota_full_rate,
+  j.earlier_quota_full_rate,
+  j.recent_interviews,
+  TRY_CAST(j.earlier_interviews AS BIGINT) AS earlier_interviews,
+  ${sumOfTwo('j.recent_complete', 'j.recent_screened')} AS recent_screened,
+  ${sumOfTwo('j.earlier_complete', 'j.earlier_screened')} AS earlier_screened,
   ${listed(SURVEY_SOLD_COLUMNS, 'j')}
 FROM held_against_plan j
 LEFT JOIN main.freshness f ON f.account = j.account AND f.survey_id = j.survey_id`,

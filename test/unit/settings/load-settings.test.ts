@@ -30,6 +30,7 @@ describe('the environment alone', () => {
       storage: null,
       shard: null,
       publish: { formats: ['duckdb'], views: PUBLISHED_VIEWS },
+      alarms: { drop_out: 0.3, incidence: 0.1, quota_full: 0.4, rejected: 0.15 },
       contract: 'evolve',
       discover: { overlap: 300_000, full_listing_every: 604_800_000 },
       refresh: {

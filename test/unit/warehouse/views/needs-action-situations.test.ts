@@ -2,10 +2,12 @@
  * What a fieldwork manager expects to see in the morning, situation by situation: the reasons of needs_action, or none. Each situation is a
  * survey of its own, read on the afternoons of 20 days. Settings are those of a new installation.
  */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { type AlarmLevels, DEFAULT_ALARM_LEVELS } from '../../../../src/model/alarms.js'
 import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
 import type { PlanLine } from '../../../../src/model/tables.js'
+import { storeAlarmLevels } from '../../../../src/warehouse/history/alarm-levels.js'
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { atEndOfFile } from '../../../support/files/temporary.js'
 import { minute } from '../../../support/time/instants.js'
@@ -76,6 +78,13 @@ const from =
 
 const HEALTHY: Readonly<Record<string, Situation>> = {
   'all is well': { night: nightly({ complete: 5, screen_out: 5, incomplete: 1 }) },
+  'the first three interviews had a strange incidence': {
+    night: (night) =>
+      night < 12
+        ? { complete: 0 }
+        : added({ complete: 3 }, scaled({ complete: 5, screen_out: 7 }, night - 12)),
+    status: from(12, 'fieldwork', 'pending'),
+  },
   'the first three interviews were dropped': {
     night: changing(1, { incomplete: 3 }, { complete: 5, incomplete: 1 }),
   },
@@ -99,6 +108,10 @@ const HEALTHY: Readonly<Record<string, Situation>> = {
     night: () => ({ complete: 2, incomplete: 60, screen_out: 60 }),
     status: () => 'draft',
   },
+  'incidence got better': {
+    night: changing(13, { complete: 3, screen_out: 9 }, { complete: 5, screen_out: 5 }),
+  },
+  'drop-out got better': { night: changing(13, { complete: 5, incomplete: 2 }, { complete: 5 }) },
   'a tiny sample with a bad mix': {
     night: nightly({ complete: 1, incomplete: 2, screen_out: 3, target: 25 }),
     first: 15,
@@ -207,9 +220,60 @@ const ALARMING: Readonly<Record<string, Situation>> = {
     night: nightly({ complete: 9.75, pending_analysis: 0.5 }),
     expected: ['end_game: 5 missing, 10 undecided'],
   },
+  'a soft launch with a high drop-out': {
+    night: () => ({ complete: 40, screen_out: 10, incomplete: 30 }),
+    status: () => 'pending',
+    expected: ['soft_launch: soft launch: drop-out 38%'],
+  },
+  'a soft launch that takes long, and whose interviews are rejected': {
+    night: () => ({ complete: 30, speeder: 10, minutes: 15 }),
+    status: () => 'pending',
+    plan: { loi_minutes: 10 },
+    expected: ['soft_launch: soft launch: 25% rejected for quality, 15 minutes long, sold with 10'],
+  },
+  'too many drop out': {
+    night: changing(13, { complete: 5, incomplete: 1 }, { complete: 5, incomplete: 3 }),
+    expected: ['drop_out: drop-out 38%, before 17%'],
+  },
+  'too many drop out, and nothing to compare': {
+    night: (night) => scaled({ complete: 10, incomplete: 5 }, Math.max(0, night - 13)),
+    status: from(13, 'fieldwork', 'pending'),
+    expected: ['drop_out: drop-out 33%'],
+  },
+  'incidence below the level': {
+    night: nightly({ complete: 5, screen_out: 60 }),
+    expected: ['incidence: incidence 8%, before 8%'],
+  },
+  'incidence below what was sold': {
+    night: nightly({ complete: 5, screen_out: 9 }),
+    plan: { incidence: 0.5 },
+    expected: ['incidence: incidence 36%, sold with 50%, before 36%'],
+  },
+  'quotas are full': {
+    night: changing(13, { complete: 5 }, { complete: 5, quota_full: 10 }),
+    expected: ['quota_full: quota full for 67% of the interviews, before 0%'],
+  },
+  'it takes longer than sold': {
+    night: nightly({ complete: 5, minutes: 12.5 }),
+    plan: { loi_minutes: 10 },
+    expected: ['length: 12.5 minutes long, sold with 10'],
+  },
   'rejected for quality': {
     night: nightly({ complete: 5, speeder: 1 }),
     expected: ['quality_rejects: 17% rejected for quality'],
+  },
+  'a bad source': {
+    night: nightly({ complete: 5 }),
+    sources: { 'Panel A': { complete: 96, speeder: 4 }, 'Panel B': { complete: 41, speeder: 9 } },
+    expected: ['source_rejects: 18% rejected at Panel B, 4% elsewhere'],
+  },
+  'incidence fell, and is above the level': {
+    night: changing(13, { complete: 5, screen_out: 2 }, { complete: 5, screen_out: 5 }),
+    expected: ['rates_moved: incidence from 71% to 50%'],
+  },
+  'drop-out rose, and is below the level': {
+    night: changing(13, { complete: 9, incomplete: 0 }, { complete: 9, incomplete: 2 }),
+    expected: ['rates_moved: drop-out from 0% to 18%'],
   },
   paused: {
     night: nightly({ complete: 5 }),
@@ -341,7 +405,7 @@ const dayOfText = (day: string): string =>
 test('numbers has every number and date of a text', async () => {
   const warehouse = await filled()
   const found = await warehouse.rows('SELECT text, numbers FROM needs_action')
-  expect(found.length).toBeGreaterThan(15)
+  expect(found.length).toBeGreaterThan(20)
   for (const { text, numbers } of found) {
     const known = Object.values(JSON.parse(String(numbers)) as object)
     const days = known.filter((value) => typeof value === 'string').map(dayOfText)
@@ -349,4 +413,28 @@ test('numbers has every number and date of a text', async () => {
     const missing = (rest.match(/\d+(\.\d+)?/g) ?? []).filter((number) => !known.includes(Number(number)))
     expect([text, numbers, missing]).toEqual([text, numbers, []])
   }
+})
+
+test('the levels of the settings count in place of the defaults, and a level that is off raises no alarm', async () => {
+  const warehouse = await filled()
+  const kindsWith = async (change: Partial<AlarmLevels>) => {
+    await storeAlarmLevels(warehouse.database, { ...DEFAULT_ALARM_LEVELS, ...change })
+    const found = await warehouse.cells(`SELECT kind, count(*)::INTEGER FROM needs_action GROUP BY ALL`)
+    return Object.fromEntries(found)
+  }
+  const byDefault = await kindsWith({})
+  onTestFinished(() => warehouse.run('DELETE FROM _sync.alarm_levels'))
+  expect(byDefault).toMatchObject({
+    drop_out: 2,
+    incidence: 2,
+    quota_full: 1,
+    quality_rejects: 1,
+    soft_launch: 2,
+  })
+  const off = await kindsWith({ drop_out: null, incidence: null, quota_full: null, rejected: null })
+  // What moved is no longer told as a level. The length of the second soft launch is still beyond what was sold.
+  const { drop_out, incidence, quota_full, quality_rejects, source_rejects, ...others } = byDefault
+  expect(off).toEqual({ ...others, rates_moved: others.rates_moved + 1, soft_launch: 1 })
+  const strict = await kindsWith({ drop_out: 0.15, rejected: 0.1 })
+  expect(strict).toMatchObject({ drop_out: 3, rates_moved: 1, source_rejects: 2 })
 })

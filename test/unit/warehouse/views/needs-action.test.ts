@@ -193,6 +193,48 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: [['sources_behind', 3, null, '2 sources behind, by 91 interviews']],
   },
   'a source that lacks less than a tenth': { night: steady(5), sources: [50, 41], expected: [] },
+  'drop-out at its level': {
+    night: (night) => ({ complete: 7 * night, incomplete_individuals: 3 * night }),
+    expected: [['drop_out', 2, null, 'drop-out 30%, before 30%']],
+  },
+  'drop-out just below its level': {
+    night: (night) => ({ complete: 7 * night, incomplete_individuals: Math.floor(2.8 * night) }),
+    expected: [],
+  },
+  'drop-out far above its level, of 49 interviews': {
+    night: (night) => ({ complete: 2 * night, incomplete_individuals: 5 * night, sample_size: 100 }),
+    expected: [],
+  },
+  'incidence at its level': {
+    night: (night) => ({ complete: night, screen_out_individuals: 9 * night, sample_size: 100 }),
+    expected: [],
+  },
+  'incidence just below its level': {
+    night: (night) => ({ complete: night, screen_out_individuals: 10 * night, sample_size: 100 }),
+    expected: [['incidence', 2, null, 'incidence 9%, before 9%']],
+  },
+  'quota full at its level': {
+    night: (night) => ({ complete: 6 * night, quota_full_individuals: 4 * night }),
+    expected: [['quota_full', 2, null, 'quota full for 40% of the interviews, before 40%']],
+  },
+  'quota full just below its level': {
+    night: (night) => ({ complete: 6 * night, quota_full_individuals: Math.floor(3.7 * night) }),
+    expected: [],
+  },
+  'drop-out rose, but of 19 interviews before': {
+    night: (night) => ({
+      ...{ complete: 15 + 5 * Math.max(0, night - 13), incomplete_individuals: Math.max(0, night - 13) },
+      screen_out_individuals: 4,
+    }),
+    expected: [],
+  },
+  'drop-out rose, of 20 interviews before': {
+    night: (night) => ({
+      ...{ complete: 15 + 5 * Math.max(0, night - 13), incomplete_individuals: Math.max(0, night - 13) },
+      screen_out_individuals: 5,
+    }),
+    expected: [['rates_moved', 3, null, 'drop-out from 0% to 17%']],
+  },
   'incidence fell': {
     night: (night) => ({ complete: 5 * night, screen_out_individuals: night < 13 ? 0 : 5 * (night - 12) }),
     expected: [['rates_moved', 3, null, 'incidence from 93% to 50%']],
@@ -213,7 +255,7 @@ test('needs_action has a row for each survey and reason', async () => {
     const bundles = Object.values(CASES).map(({ night: read, sources = [] }, place) => {
       const { complete, ...change } = read(night)
       const whole = progress(complete, {
-        ...{ screen_out_individuals: 0, incomplete_individuals: 0 },
+        ...{ screen_out_individuals: 0, incomplete_individuals: 0, quota_full_individuals: 0 },
         ...change,
         completion_rate: null,
       })
