@@ -44,6 +44,14 @@ export interface Rule {
   readonly urgency: 0 | 1 | 2 | 3
   /** The condition in words. */
   readonly means: string
+  /** What the manager may ask. */
+  readonly question: string
+  /** From where on it is an alarm; absent if the status alone decides. */
+  readonly level?: string
+  /** What is too little to say anything. */
+  readonly floor?: string
+  /** A text of the rule. */
+  readonly example: string
   readonly when: string
   /** The column with the time since when the condition holds. */
   readonly since?: string
@@ -157,6 +165,10 @@ export const RULES: readonly Rule[] = [
     kind: 'late',
     urgency: 0,
     means: 'By its pace, it reaches its target after its due date or never, or the due date has passed',
+    question: 'Does it miss its due date?',
+    level: 'needs more a day than it has',
+    floor: `a pace of ${FORECAST_PACE_DAYS_MIN} days, unless the date has passed`,
+    example: 'due 8 April, expected 15 May: needs 6.4 a day, has 2.1',
     when: `deadline = 'late'`,
     text: `due_words || CASE
       WHEN needed_per_day IS NULL THEN missing_words
@@ -171,6 +183,10 @@ export const RULES: readonly Rule[] = [
     kind: 'at_risk',
     urgency: 2,
     means: 'Only the end of its 80 % interval is after its due date, or it is paused, or due today',
+    question: 'May it miss its due date?',
+    level: 'the end of the 80 % interval is after it',
+    floor: `a pace of ${FORECAST_PACE_DAYS_MIN} days`,
+    example: 'due 9 April, expected 9 April or as late as 16 April: needs 5 a day, has 5',
     when: `deadline = 'at_risk'`,
     text: `'due ' || due_text || CASE
       WHEN needed_per_day IS NULL THEN missing_words
@@ -183,6 +199,8 @@ export const RULES: readonly Rule[] = [
     kind: 'paused',
     urgency: 1,
     means: 'Its fieldwork is paused',
+    question: 'Should fieldwork go on?',
+    example: 'paused for 3 days',
     when: `status = 'deviating_from_specs'`,
     since: 'status_since',
     text: `'paused' || CASE WHEN paused_days > 0 THEN ' for ' || ${counted('paused_days', 'day')} ELSE '' END`,
@@ -192,6 +210,10 @@ export const RULES: readonly Rule[] = [
     kind: 'no_complete',
     urgency: 1,
     means: 'In fieldwork for a day or longer, and never had a complete interview',
+    question: 'Does it work at all?',
+    level: 'no complete interview',
+    floor: `${OPEN_HOURS_MIN} hours in fieldwork`,
+    example: 'no complete interview since it opened 3 days ago',
     when: `status = 'fieldwork' AND has_none AND is_open_for_a_day`,
     since: 'status_since',
     text: `'no complete interview since it ' || CASE
@@ -205,6 +227,10 @@ export const RULES: readonly Rule[] = [
     kind: 'stands_still',
     urgency: 1,
     means: `In fieldwork below its target, without a new complete interview for ${STANDS_STILL_DAYS} days`,
+    question: 'Has it come to a halt?',
+    level: `${STANDS_STILL_DAYS} days without a complete interview`,
+    floor: 'one complete interview',
+    example: 'no complete interview for 4 days',
     when: 'is_open AND stands_still AND NOT has_none',
     since: 'still_since',
     text: `'no complete interview for ' || CASE WHEN no_gain_seen THEN 'at least ' ELSE '' END || ${counted('still_days', 'day')}`,
@@ -214,6 +240,9 @@ export const RULES: readonly Rule[] = [
     kind: 'over_target',
     urgency: 1,
     means: 'Over its target, and still in fieldwork',
+    question: 'Why is it still open?',
+    level: '1 more than its target',
+    example: 'over target by 3, still open',
     when: `status = 'fieldwork' AND sample_size > 0 AND interviews_count > sample_size`,
     text: `'over target by ' || excess || ', still open'`,
     numbers: { over: 'excess' },
@@ -222,6 +251,10 @@ export const RULES: readonly Rule[] = [
     kind: 'slips',
     urgency: 2,
     means: `Expected ${SLIP_DAYS} or more days later than a week ago, and no longer within the 80 % interval of that day, or no longer expected`,
+    question: 'Does it get later?',
+    level: `${SLIP_DAYS} days later than a week ago, beyond the 80 % interval`,
+    floor: `a pace of ${FORECAST_PACE_DAYS_MIN} days, now and a week ago`,
+    example: 'slips 36 days',
     when: `is_open AND expected_before IS NOT NULL AND pace_days >= ${FORECAST_PACE_DAYS_MIN}
     AND (expected_on IS NULL OR (expected_on >= expected_before + ${SLIP_DAYS} AND expected_from > expected_before))`,
     text: `coalesce('slips ' || (expected_on - expected_before) || ' days', 'slips out of sight')`,
@@ -231,6 +264,10 @@ export const RULES: readonly Rule[] = [
     kind: 'far',
     urgency: 2,
     means: `Gains, but by its pace is more than ${FAR_DAYS} days from its target`,
+    question: 'Will it ever end?',
+    level: `more than ${FAR_DAYS} days to the target`,
+    floor: `a pace of ${FAR_PACE_DAYS_MIN} days`,
+    example: 'target in 180 days',
     when: `is_open AND NOT stands_still AND gained > 0 AND pace_days >= ${FAR_PACE_DAYS_MIN}
     AND ${FAR_DAYS} * per_day < missing`,
     text: `coalesce('target in ' || days_to_target || ' days', 'target out of sight')`,
@@ -240,6 +277,10 @@ export const RULES: readonly Rule[] = [
     kind: 'drop_out',
     urgency: 2,
     means: `In the days of the pace, at least \`alarms.drop_out\` (${wholePercent(DEFAULT_ALARM_LEVELS.drop_out)}) of at least ${LEVEL_INTERVIEWS_MIN} interviews were dropped`,
+    question: 'Why do so many give up?',
+    level: `\`alarms.drop_out\`, ${wholePercent(DEFAULT_ALARM_LEVELS.drop_out)}`,
+    floor: `${LEVEL_INTERVIEWS_MIN} interviews in the days of the pace`,
+    example: 'drop-out 38%, before 17%',
     ...dropOut('recent'),
     when: `is_collecting AND ${dropOut('recent').when}`,
   },
@@ -247,6 +288,10 @@ export const RULES: readonly Rule[] = [
     kind: 'incidence',
     urgency: 2,
     means: `In the days of the pace, the incidence was below ${wholePercent(SOLD_INCIDENCE_MIN)} of the incidence in the plan, or without one below \`alarms.incidence\` (${wholePercent(DEFAULT_ALARM_LEVELS.incidence)}), of at least ${LEVEL_INTERVIEWS_MIN} interviews`,
+    question: 'Are these the right people?',
+    level: `below ${wholePercent(SOLD_INCIDENCE_MIN)} of the incidence in the plan, else below \`alarms.incidence\`, ${wholePercent(DEFAULT_ALARM_LEVELS.incidence)}`,
+    floor: `${LEVEL_INTERVIEWS_MIN} complete or screened out in the days of the pace`,
+    example: 'incidence 36%, sold with 50%, before 36%',
     ...incidence('recent'),
     when: `is_collecting AND ${incidence('recent').when}`,
     numbers: { ...incidence('recent').numbers, ...SOLD_INCIDENCE },
@@ -255,6 +300,10 @@ export const RULES: readonly Rule[] = [
     kind: 'quota_full',
     urgency: 2,
     means: `In the days of the pace, a full quota ended at least \`alarms.quota_full\` (${wholePercent(DEFAULT_ALARM_LEVELS.quota_full)}) of at least ${LEVEL_INTERVIEWS_MIN} interviews`,
+    question: 'Do we pay for people whom no quota needs?',
+    level: `\`alarms.quota_full\`, ${wholePercent(DEFAULT_ALARM_LEVELS.quota_full)}`,
+    floor: `${LEVEL_INTERVIEWS_MIN} interviews in the days of the pace`,
+    example: 'quota full for 67% of the interviews, before 0%',
     ...quotaFull('recent'),
     when: `is_collecting AND ${quotaFull('recent').when}`,
   },
@@ -262,6 +311,10 @@ export const RULES: readonly Rule[] = [
     kind: 'quality_rejects',
     urgency: 2,
     means: `At least \`alarms.rejected\` (${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}) of the complete interviews, of at least ${INTERVIEWS_MIN}, were rejected for their quality`,
+    question: 'Are the interviews any good?',
+    level: `\`alarms.rejected\`, ${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}`,
+    floor: `${INTERVIEWS_MIN} complete or rejected interviews`,
+    example: '17% rejected for quality',
     ...rejects,
     when: `status IN ${IN_FIELD} AND ${rejects.when}`,
   },
@@ -269,6 +322,10 @@ export const RULES: readonly Rule[] = [
     kind: 'source_rejects',
     urgency: 2,
     means: `At one source, at least \`alarms.rejected\` (${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}) of the complete interviews were rejected for their quality, and ${SOURCE_TIMES_MIN} times as many as at the others; of at least ${INTERVIEWS_MIN} here and there`,
+    question: 'Which source is bad?',
+    level: `\`alarms.rejected\`, ${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}, and ${SOURCE_TIMES_MIN} times as many as at the others`,
+    floor: `${INTERVIEWS_MIN} complete or rejected interviews here and elsewhere`,
+    example: '18% rejected at Panel B, 4% elsewhere',
     when: `status IN ${IN_FIELD} AND rejects_source_id IS NOT NULL`,
     text: `concat(${percent('rejects_here')}, ' rejected at ', rejects_source, ', ', ${percent('rejects_elsewhere')}, ' elsewhere')`,
     numbers: {
@@ -281,6 +338,10 @@ export const RULES: readonly Rule[] = [
     kind: 'length',
     urgency: 2,
     means: `The median of at least ${INTERVIEWS_MIN} complete interviews takes more than ${wholePercent(SOLD_LENGTH_MAX)} of the length in the plan`,
+    question: 'Is it longer than was sold?',
+    level: `above ${wholePercent(SOLD_LENGTH_MAX)} of the length in the plan`,
+    floor: `${INTERVIEWS_MIN} complete interviews`,
+    example: '12.5 minutes long, sold with 10',
     ...length,
     when: `is_collecting AND ${length.when}`,
   },
@@ -288,6 +349,10 @@ export const RULES: readonly Rule[] = [
     kind: 'soft_launch',
     urgency: 3,
     means: `Pending, and its interviews so far are beyond one of the limits of \`drop_out\`, \`incidence\`, \`quota_full\`, \`quality_rejects\` or \`length\``,
+    question: 'May it open to all?',
+    level: 'those of `drop_out`, `incidence`, `quota_full`, `quality_rejects`, `length`',
+    floor: 'theirs, of all interviews so far',
+    example: 'soft launch: drop-out 38%',
     when: `status = 'pending' AND (${TOTALS.map(({ when }) => `coalesce(${when}, false)`).join('\n      OR ')})`,
     text: `'soft launch: ' || concat_ws(
       ', ',
@@ -299,6 +364,10 @@ export const RULES: readonly Rule[] = [
     kind: 'end_game',
     urgency: 3,
     means: `At least ${wholePercent(END_GAME_MIN)} of its target, and the undecided interviews (manual action, pending analysis) are at least ${wholePercent(UNDECIDED_MIN)} of the missing ones`,
+    question: 'Are the last ones here already?',
+    level: `undecided: ${wholePercent(UNDECIDED_MIN)} of the missing ones`,
+    floor: `${wholePercent(END_GAME_MIN)} of the target`,
+    example: '12 missing, 5 undecided',
     when: `is_open AND CAST(interviews_count AS DOUBLE) >= ${END_GAME_MIN} * sample_size
     AND undecided >= ${UNDECIDED_MIN} * missing`,
     text: `missing || ' missing, ' || undecided || ' undecided'`,
@@ -308,6 +377,9 @@ export const RULES: readonly Rule[] = [
     kind: 'sources_behind',
     urgency: 3,
     means: `A source lacks at least ${wholePercent(BEHIND_MIN)} of its target to be as complete as its survey`,
+    question: 'Which source needs a push?',
+    level: `${wholePercent(BEHIND_MIN)} of its target behind the survey`,
+    example: '2 sources behind, by 91 interviews',
     when: `status IN ${IN_FIELD} AND sources_behind > 0`,
     text: `${counted('sources_behind', 'source')} || ' behind, by ' || ${counted('behind', 'interview')}`,
     numbers: { sources: 'sources_behind', behind: 'behind' },
@@ -317,6 +389,10 @@ export const RULES: readonly Rule[] = [
     kind: 'rates_moved',
     urgency: 3,
     means: `Incidence fell or drop-out rose by at least ${wholePercent(RATE_MOVED_MIN)} in the days of the pace, with at least ${INTERVIEWS_MIN} interviews in them and before`,
+    question: 'What has got worse?',
+    level: `${wholePercent(RATE_MOVED_MIN)} of the interviews, and below the level`,
+    floor: `${INTERVIEWS_MIN} interviews in the days of the pace, and before`,
+    example: 'incidence from 71% to 50%',
     when: `is_collecting AND (${INCIDENCE_FELL} OR ${DROP_OUT_ROSE})`,
     text: `concat_ws(
       ', ',
@@ -329,6 +405,9 @@ export const RULES: readonly Rule[] = [
     kind: 'stale',
     urgency: 3,
     means: `Not closed, and not read for ${STALE_HOURS} hours, or the last reading failed`,
+    question: 'Are the numbers of today?',
+    level: `${STALE_HOURS} hours`,
+    example: 'not reached by the last runs',
     when: `status NOT IN ${CLOSED} AND coalesce(is_old OR last_error IS NOT NULL, true)`,
     since: 'refreshed_at',
     text: `CASE

@@ -43,6 +43,7 @@ test('the page has exactly the queries that these tests run', () => {
     'Interviews by source and country',
     'Incidence and drop-out by source',
     'Incidence and drop-out by provider',
+    'Quality of the sources',
     'Status timeline',
     'Surveys gone stale',
     'In the field, but nothing moves',
@@ -457,6 +458,36 @@ test('an analyst: which statuses changed since the night before?', async () => {
   )
   expect(changes.toSorted()).toEqual(expected.toSorted())
   expect(rows.length).toBeGreaterThan(0)
+})
+
+test('quality of the sources: rejects, undecided interviews, full quotas and length of each source in the field', async () => {
+  const rows = await runQuery('Quality of the sources')
+  const inField = surveysReadLast().filter(([, { survey }]) =>
+    ['fieldwork', 'deviating_from_specs'].includes(String(survey.status)),
+  )
+  const percent = (part: number, whole: number) =>
+    whole === 0 ? null : Math.round((1000 * part) / whole) / 10
+  for (const [id, { sources, sourceProgress }] of inField) {
+    const expected = sources.map((source, place) => {
+      const p = sourceProgress[place] as Row
+      const sum = (...statuses: readonly string[]) =>
+        statuses.reduce((total, status) => total + Number(p[`${status}_individuals`] ?? 0), 0)
+      const rejected = sum('speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language')
+      return {
+        source_id: source.id,
+        complete: sum('complete'),
+        rejected_pct: percent(rejected, rejected + sum('complete')),
+        undecided: sum('manual_action', 'pending_analysis'),
+        quota_full_pct: percent(sum('quota_full'), Number(interviewsIn(p))),
+        minutes: p.length_of_interview === null ? null : Math.round(Number(p.length_of_interview) / 6) / 10,
+      }
+    })
+    const found = rows
+      .filter(({ survey_id }) => survey_id === id)
+      .map(({ account: _, survey_id: __, title: ___, name: ____, ...row }) => row)
+    expect(found.toSorted((a, b) => Number(a.source_id) - Number(b.source_id))).toEqual(expected)
+  }
+  expect(rows.some(({ rejected_pct }) => Number(rejected_pct) > 0)).toBe(true)
 })
 
 test('an analyst: how many interviews has each source, in which country, and on which day of the last week?', async () => {

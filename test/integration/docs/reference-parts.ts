@@ -1,5 +1,5 @@
 /**
- * The generated parts of `docs/reference`, by the name in their markers: `<!-- generated: exit codes -->`. They follow from what the
+ * The generated parts of `docs/reference` and `docs/explanation`, by the name in their markers: `<!-- generated: exit codes -->`. They follow from what the
  * code declares: flags, settings, exit codes, rules and metrics.
  */
 import { ERRORS, EXITS } from '../../../src/base/errors.js'
@@ -26,6 +26,7 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['conformance observations', observations()],
     ['report queries', reportQueries()],
     ['rules of needs_action', needsActionRules()],
+    ['alarms', alarms()],
     ...NAMED_QUERIES.map((query) => [`query ${query.name}`, namedQuery(query)] as const),
     ['metrics of runs', metricsTable(RUN_METRICS)],
     ['metrics of accounts', metricsTable(ACCOUNT_METRICS)],
@@ -141,6 +142,19 @@ const needsActionRules = (): string =>
       String(urgency),
       `\`${kind}\``,
       means,
+    ]),
+  )
+
+const alarms = (): string =>
+  markdownTable(
+    ['Urgency', 'Kind', 'Question', 'Level', 'Floor', 'Example'],
+    RULES.toSorted((left, right) => left.urgency - right.urgency).map((rule) => [
+      String(rule.urgency),
+      `\`${rule.kind}\``,
+      rule.question,
+      rule.level ?? '',
+      rule.floor ?? '',
+      rule.example,
     ]),
   )
 

@@ -1,4 +1,4 @@
-/** The generated pages of `docs/reference` and the generated parts of others. `npm run reference` writes them. */
+/** The generated pages of `docs/reference` and the generated parts of these and of `docs/explanation`. `npm run reference` writes them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { schemaAsMarkdown } from '../../../src/commands/schema.js'
@@ -9,12 +9,17 @@ import { pathText } from '../../../src/settings/tree.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
 import { generatedParts } from './reference-parts.js'
 
-const FOLDER = new URL('../../../docs/reference/', import.meta.url).pathname
+const DOCS = new URL('../../../docs/', import.meta.url).pathname
+const FOLDER = `${DOCS}reference/`
 const parts = generatedParts()
 
 const GENERATED = /<!-- generated: (.+?) -->\n[\s\S]*?<!-- end of \1 -->/g
-const PAGES = readdirSync(FOLDER).filter((name) => name.endsWith('.md'))
-const read = (page: string): string => readFileSync(`${FOLDER}${page}`, 'utf8')
+const PAGES = ['reference', 'explanation'].flatMap((folder) =>
+  readdirSync(`${DOCS}${folder}`)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`),
+)
+const read = (page: string): string => readFileSync(`${DOCS}${page}`, 'utf8')
 const partsOf = (page: string): readonly string[] =>
   [...read(page).matchAll(GENERATED)].map(([, name = '']) => name)
 const WITH_PARTS = PAGES.filter((page) => partsOf(page).length > 0)
@@ -26,16 +31,16 @@ test('every generated part is on a page, and every marker names a part', () => {
   expect(markers).toHaveLength(2 * PAGES.flatMap(partsOf).length)
 })
 
-test.each(WITH_PARTS)('docs/reference/%s is what `npm run reference` writes', async (page) => {
+test.each(WITH_PARTS)('docs/%s is what `npm run reference` writes', async (page) => {
   const written = read(page).replace(
     GENERATED,
     (_, name: string) => `<!-- generated: ${name} -->\n\n${parts.get(name) ?? ''}\n<!-- end of ${name} -->`,
   )
-  await expect(written).toMatchFileSnapshot(`${FOLDER}${page}`)
+  await expect(written).toMatchFileSnapshot(`${DOCS}${page}`)
 })
 
 test('docs/reference/settings.md has every environment variable, with what it sets', () => {
-  const rows = read('settings.md').matchAll(/^\| `([A-Z][A-Z\d_]+)` \| (.+?) \| .+ \|$/gm)
+  const rows = read('reference/settings.md').matchAll(/^\| `([A-Z][A-Z\d_]+)` \| (.+?) \| .+ \|$/gm)
   const described = new Map([...rows].map(([, name = '', sets = '']) => [name, sets.replaceAll('-', '_')]))
   const ours = SETTING_NAMES.flatMap(({ variable, path }) => (variable ? { variable, path } : []))
   const proxies = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']

@@ -9,6 +9,7 @@ import type { Instant } from '../../../../src/model/instant.js'
 import type { PlanLine } from '../../../../src/model/tables.js'
 import { storeAlarmLevels } from '../../../../src/warehouse/history/alarm-levels.js'
 import { storePlan } from '../../../../src/warehouse/plan.js'
+import { RULES } from '../../../../src/warehouse/views/needs-action-rules.js'
 import { atEndOfFile } from '../../../support/files/temporary.js'
 import { minute } from '../../../support/time/instants.js'
 import {
@@ -37,8 +38,9 @@ type Mix = Partial<
 type Reading = Mix & { readonly target?: number | null; readonly minutes?: number }
 
 interface Situation {
-  /** The night of the first reading. */
+  /** The night of the first reading, and of the last one. */
   readonly first?: number
+  readonly last?: number
   /** The status in a night; fieldwork by default. */
   readonly status?: (night: number) => Survey['status']
   readonly night: (night: number) => Reading
@@ -46,7 +48,7 @@ interface Situation {
   readonly reconstructed?: Readonly<Record<number, Reading>>
   readonly plan?: Partial<PlanLine>
   /** The sources of the last night, by name. */
-  readonly sources?: Readonly<Record<string, Mix>>
+  readonly sources?: Readonly<Record<string, Reading>>
   /** Without it, no alarm. */
   readonly expected?: readonly string[]
 }
@@ -275,6 +277,26 @@ const ALARMING: Readonly<Record<string, Situation>> = {
     night: changing(13, { complete: 9, incomplete: 0 }, { complete: 9, incomplete: 2 }),
     expected: ['rates_moved: drop-out from 0% to 18%'],
   },
+  'perhaps late': {
+    night: nightly({ complete: 5 }),
+    plan: { due_on: '2026-04-09' },
+    expected: ['at_risk: due 9 April, expected 9 April or as late as 16 April: needs 5 a day, has 5'],
+  },
+  'far from its target': { night: nightly({ complete: 1 }), expected: ['far: target in 180 days'] },
+  'two sources behind': {
+    night: nightly({ complete: 5 }),
+    sources: {
+      'Panel A': { complete: 90, target: 100 },
+      'Panel B': { complete: 5, target: 100 },
+      'Panel C': { complete: 4, target: 100 },
+    },
+    expected: ['sources_behind: 2 sources behind, by 91 interviews'],
+  },
+  'not read for two days': {
+    last: 18,
+    night: nightly({ complete: 5 }),
+    expected: ['stale: not reached by the last runs'],
+  },
   paused: {
     night: nightly({ complete: 5 }),
     status: from(17, 'deviating_from_specs'),
@@ -318,11 +340,11 @@ const fill = async ({ account, database }: TestWarehouse): Promise<void> => {
     const isNew = all.some((one) => statusOf(one, night - 1) !== statusOf(one, night))
     if (isNew) await list(account, surveys, at(night), night === 1 ? 'full' : 'incremental')
     const bundles = all.flatMap((one, place) => {
-      if (statusOf(one, night) === null) return []
+      if (statusOf(one, night) === null || night > (one.last ?? NIGHTS)) return []
       const sources = Object.entries(night === NIGHTS ? (one.sources ?? {}) : {}).map(
         ([name, mix], slot) => ({
-          row: source(10 * (place + 1) + slot, { name, sample_size: 0 }),
-          progress: read({ ...mix, target: 0 }),
+          row: source(10 * (place + 1) + slot, { name, sample_size: mix.target ?? 0 }),
+          progress: read({ target: 0, ...mix }),
         }),
       )
       return [
@@ -437,4 +459,10 @@ test('the levels of the settings count in place of the defaults, and a level tha
   expect(off).toEqual({ ...others, rates_moved: others.rates_moved + 1, soft_launch: 1 })
   const strict = await kindsWith({ drop_out: 0.15, rejected: 0.1 })
   expect(strict).toMatchObject({ drop_out: 3, rates_moved: 1, source_rejects: 2 })
+})
+
+test('each rule has an example that a situation shows', async () => {
+  const warehouse = await filled()
+  const shown = await warehouse.cells('SELECT kind, text FROM needs_action')
+  for (const { kind, example } of RULES) expect(shown).toContainEqual([kind, example])
 })
