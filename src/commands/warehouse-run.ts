@@ -16,6 +16,7 @@ import { publishAll, shutdownDeadlineAfter } from '../sync/publish.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
 import { storeAlarmLevels } from '../warehouse/history/alarm-levels.js'
+import { storeForecasts } from '../warehouse/history/forecasts.js'
 import { storeTimeZone } from '../warehouse/history/time-zone.js'
 import type { Work } from './context.js'
 import { reportError } from './report-error.js'
@@ -73,6 +74,7 @@ export const runAndPublish = async (
     await storeAlarmLevels(database, settings.alarms)
     options.watch?.held(waitMs)
     const reports = await work({ database, storage })
+    if (!storage.signal.aborted) await storeForecasts(database)
     if (!storage.signal.aborted) await options.watch?.committed({ database, runId, signal: storage.signal })
     const report = await publishAll({
       publishers,

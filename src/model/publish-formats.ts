@@ -30,6 +30,7 @@ export const VIEW_NAMES = [
   'sample_source_periods',
   'sample_source_pace',
   'survey_pace',
+  'forecast_accuracy',
   'source_overview',
   'record_changes',
   'needs_action',

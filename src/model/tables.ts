@@ -185,6 +185,24 @@ export const surveyProgressReconstructed = main(
   ofSurvey,
 )
 
+export const surveyForecasts = main(
+  'survey_forecasts',
+  'The forecast of each survey in fieldwork below its target, as it was after each run; one row per survey and day',
+  ['survey_id', 'day'],
+  {
+    survey_id: surveyId,
+    day: date('The last known day of fieldwork when the forecast was made'),
+    made_at: timestamptz('When the progress was read from which it was made, server time'),
+    interviews_count: bigint('Complete interviews by then'),
+    sample_size: bigint('The target by then'),
+    per_day: double.orNull('The pace by then'),
+    expected_on: date.orNull('Day on which the target was expected to be reached; null without a forecast'),
+    expected_from: date.orNull('First day of its 80 % interval'),
+    expected_to: date.orNull('Last day of its 80 % interval'),
+  },
+  ofSurvey,
+)
+
 /** The rules of `accounts[].exclude`. */
 export const EXCLUDED_BY = ['status', 'id', 'project'] as const
 

@@ -96,6 +96,16 @@ ORDER BY expected ASC NULLS LAST, account ASC, survey_id ASC`,
     dispensable: ['pace_days', 'per_day', 'target', 'interviews'],
   },
   {
+    name: 'forecast-accuracy',
+    title: 'Forecasts of two weeks before',
+    describe: 'Forecasts made two weeks before the target was reached',
+    sql: `SELECT account, survey_id, title, day AS made_of, expected_on AS expected, reached_on AS reached, days_late, is_inside AS inside
+FROM forecast_accuracy
+WHERE days_before = 14
+ORDER BY reached DESC, account ASC, survey_id ASC`,
+    dispensable: ['made_of', 'inside'],
+  },
+  {
     name: 'rates-moved',
     title: 'Incidence and drop-out against the past',
     describe: 'Incidence and drop-out of the last days, and before',

@@ -48,6 +48,7 @@ const readQueries = async (sql: Sql) => {
     asOf: await read(overview.asOf),
     totals: await read(overview.totals),
     inField: await read(overview.inField),
+    accuracy: await read(overview.accuracy),
     needsAction: await read(overview.needsAction),
     changeCounts: await read(overview.changeCounts),
     changes: await read(overview.changes),

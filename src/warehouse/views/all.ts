@@ -5,6 +5,7 @@ import { varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { createTemporary, quote } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
+import { forecastAccuracy } from './forecast-accuracy.js'
 import { interviewStatusCounts } from './interview-status-counts.js'
 import { needsAction } from './needs-action.js'
 import { sourceOverview, surveyOverview, surveysToday } from './overviews.js'
@@ -28,6 +29,7 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
   sampleSourcePeriods,
   sampleSourcePace,
   surveyPace,
+  forecastAccuracy,
   sourceOverview,
   recordChanges,
   needsAction,

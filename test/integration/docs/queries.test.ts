@@ -37,6 +37,7 @@ test('the page has exactly the queries that these tests run', () => {
     'Gains by country and day',
     'Sources behind target',
     'Forecast of completion',
+    'Forecasts of two weeks before',
     'Incidence and drop-out against the past',
     'Changes of the last day',
     'Status changes',

@@ -25,6 +25,14 @@ type FieldRow = ReportRows['inField'][number]
 const isReconstructed = ({ reconstructed_days: days }: Pick<FieldRow, 'reconstructed_days'>): boolean =>
   days !== null && days > 0
 
+/** How good the forecasts of two weeks before a target were; null as long as none can be judged. */
+const accuracyText = ({ rows, formats }: ReportPage): string | null => {
+  const [accuracy] = rows.accuracy
+  if (accuracy === undefined || accuracy.reached === 0) return null
+  const { reached, inside, days_off } = accuracy
+  return `${formats.count(reached)} targets were reached in the last 28 days. Two weeks before, the range was right for ${formats.count(inside)} of them, and half of the days were at most ${formats.rough(days_off)} days off.`
+}
+
 export const Field = ({ page, page: { rows, formats } }: PartProps) => (
   <section id="field" aria-labelledby="field-title">
     <h2 id="field-title">In the field</h2>
@@ -47,6 +55,12 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
           {rows.inField.some(isReconstructed) &&
             ' Reconstructed: some of the days were before the first reading, and count interviews by their status of today.'}
         </p>
+        {accuracyText(page) !== null && (
+          <>
+            <p class="rule">{accuracyText(page)}</p>
+            <SqlOf query={overview.accuracy} />
+          </>
+        )}
         {page.sections.size < rows.surveys.length && (
           <p class="rule">
             {`${formats.count(page.sections.size)} of ${formats.count(rows.surveys.length)} surveys have a section of their own: those that need action, and then as many as a page can hold.`}

@@ -70,6 +70,16 @@ FROM survey_pace
 WHERE status IN ${IN_FIELD}`,
     order: 'expected_on DESC NULLS FIRST, account ASC, survey_id ASC',
   },
+  /** Of the targets that were reached in the last four weeks. */
+  accuracy: {
+    name: 'forecast-accuracy',
+    title: 'How good the forecasts of two weeks before were',
+    row: z.object({ reached: count, inside: count, days_off: maybe.number }),
+    select: `SELECT count(*) AS reached, count(*) FILTER (is_inside) AS inside, median(abs(days_late)) AS days_off
+FROM forecast_accuracy
+WHERE days_before = 14 AND expected_on IS NOT NULL AND reached_on > (SELECT max(progress_day) FROM freshness) - 28`,
+    order: 'reached ASC',
+  },
   besideField: {
     name: 'beside-field',
     title: 'Before and after the field',

@@ -1,4 +1,5 @@
 /** What both test files of publisher use. */
+import { storeForecasts } from '../../../../src/warehouse/history/forecasts.js'
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
 import { publishedCopies } from '../../../support/warehouse/parquet.js'
@@ -36,6 +37,7 @@ export const publishedOnce = publishedCopies(async ({ account, database }) => {
   )
   const due = { due_on: '2026-03-09', note: 'Ünïcode; "quoted"' }
   const ids = [1, 2, 3, 9].map((survey_id) => planLine({ ...due, survey_id, line: 1 + survey_id }))
+  await storeForecasts(database)
   await storePlan(database, [...ids, planLine({ project_id: 'wave 3', source: 'S*', cpi: 4.5, line: 11 })])
   await account.finishRun(runReport())
 })
