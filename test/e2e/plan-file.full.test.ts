@@ -174,3 +174,64 @@ test('a survey that is due three days before its forecast stands first, with wha
   expect(first).toContain('Wave 2 DE')
   expect(first).toContain(`<span class="chip u0">${late}</span>`)
 })
+
+test('what comes in stands beside what was sold: in survey_pace, the query as-sold and the report', async (context) => {
+  const [sold, other] = [scriptedSurvey(1, { status: 'pending' }), scriptedSurvey(2)]
+  const trial = await openTrial(context, [sold, other])
+  const { write, args } = await withFile(trial)
+  await write(
+    [
+      'survey_id;source;due_on;incidence;loi_minutes;cpi;currency;supplier',
+      '1;;2026-03-20;45%;10;4,50;EUR;',
+      ';S101;;;;3,80;EUR;Panel North',
+    ].join('\n'),
+  )
+  // The job at 02:00 on the second is the first one that finds it in fieldwork, on the day before.
+  for (let night = 1; night <= 10; night += 1) {
+    trial.api.now = new Date(Date.UTC(2026, 2, night, 2))
+    const updated_at = new Date(Date.UTC(2026, 2, night, 1)).toISOString()
+    if (night === 2) sold.survey = { ...sold.survey, status: 'fieldwork', updated_at }
+    const complete = 8 * (night - 1)
+    const screened = night <= 4 ? complete : 24 + 32 * (night - 4)
+    const { interview_count_by_status: all, ...progress } = scriptedProgress(complete, {
+      target_incidence_rate: complete === 0 ? null : complete / (complete + screened),
+      length_of_interview: 840,
+    })
+    const screen_out = { individuals: screened, percentage: 50 }
+    sold.progress = { ...progress, interview_count_by_status: { ...Object(all), screen_out } }
+    sold.sourceProgress = {
+      101: scriptedProgress((complete * 3) / 4),
+      102: scriptedProgress(complete / 4),
+    }
+    const formats = ['--publish', night < 10 ? 'duckdb' : 'duckdb,report']
+    expect(await trial.runWarm(['sync', ...args, ...formats])).toMatchObject({ code: 0 })
+  }
+  // 9 of 20 days. 54 completes at 3.80, and 18 at 4.50.
+  const [row] = await trial.rows(
+    'SELECT * REPLACE (CAST(opened_on AS VARCHAR) AS opened_on) FROM survey_pace WHERE survey_id = 1',
+  )
+  expect(row).toMatchObject({
+    ...{ sold_incidence: 0.45, launch_incidence_rate: 24 / 48, target_incidence_rate: 72 / 288 },
+    ...{ recent_incidence_rate: 56 / 256, sold_loi_minutes: 10, length_of_interview: 840 },
+    ...{ opened_on: '2026-03-01', expected_by_today: 90, interviews_count: 72 },
+    ...{ cost: 286.2, cost_at_target: 795, currency: 'EUR' },
+  })
+  expect(
+    (await trial.runWarm(['query', 'as-sold', '--format', 'csv'])).stdout.split('\n').slice(0, 2),
+  ).toEqual([
+    'account,survey_id,title,sold,incidence,recent,sold_minutes,minutes,expected,interviews,cost,at_target,currency',
+    'default,1,Survey 1,0.45,0.25,0.21875,10.0,14.0,90.0,72,286.2,795.0,EUR',
+  ])
+  const page = (await readFile(join(trial.warehouse, 'report.html'), 'utf8'))
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+  for (const text of [
+    'Incidence 25% of sold 45%, last 7 days 22%, at launch 50%',
+    'Length 14 min instead of 10',
+    'Cost so far 286 EUR 795 EUR at the target',
+    'Expected by today 90 has 72',
+    'FR, panel, Panel North, 3.80 EUR a complete',
+    'FR, panel, 4.50 EUR a complete',
+  ])
+    expect(page).toContain(text)
+})

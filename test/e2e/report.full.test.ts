@@ -64,7 +64,7 @@ describe('the page', () => {
         ],
         [
           ...['#default/2', 'due 1 March 2027, stands still: needs 0.5 a day'],
-          'no complete interview for 5 days',
+          'no complete interview for at least 5 days',
         ],
         ['#default/3', 'paused for 2 days', 'due 31 December, paused: needs 0.5 a day, had 12'],
         ['#default/4', 'incidence from 100% to 80%', '1 source behind, by 35 interviews'],

@@ -117,6 +117,19 @@ ORDER BY recent_drop_out_rate - earlier_drop_out_rate DESC NULLS LAST, account A
     dispensable: ['gained', 'survey_id'],
   },
   {
+    name: 'as-sold',
+    title: 'As sold',
+    describe: 'Incidence, length, completes and cost, as sold and now',
+    sql: `SELECT account, survey_id, title, sold_incidence AS sold, target_incidence_rate AS incidence, recent_incidence_rate AS recent,
+  sold_loi_minutes AS sold_minutes, round(CAST(length_of_interview AS DOUBLE) / 60, 1) AS minutes,
+  round(expected_by_today, 1) AS expected, interviews_count AS interviews,
+  round(cost, 2) AS cost, round(cost_at_target, 2) AS at_target, currency
+FROM survey_pace
+WHERE sold_incidence IS NOT NULL OR sold_loi_minutes IS NOT NULL OR expected_by_today IS NOT NULL OR currency IS NOT NULL
+ORDER BY target_incidence_rate / sold_incidence ASC NULLS LAST, account ASC, survey_id ASC`,
+    dispensable: ['currency', 'survey_id', 'at_target', 'recent', 'expected', 'interviews'],
+  },
+  {
     name: 'changes',
     title: 'Changes of the last day',
     describe: 'What changed in surveys and sources, each field',

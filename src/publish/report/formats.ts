@@ -28,6 +28,7 @@ export const createFormats = ({
 }: Pick<ReportSettings, 'time_zone' | 'locale'>) => {
   const rough = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const roundest = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
+  const cents = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
   const date = { year: 'numeric', month: 'short', day: 'numeric' } as const
   const instants = new Intl.DateTimeFormat(locale, {
     ...date,
@@ -64,6 +65,9 @@ export const createFormats = ({
     /** Interviews a day, rounded as in `needs_action.text`: what is needed up, what there is down. With one digit after the point below 10. */
     atLeast: orUnknown((value: number) => roundedTo('ceil', value)),
     atMost: orUnknown((value: number) => roundedTo('floor', value)),
+    /** With cents if the amount is small. */
+    money: (value: number, currency: string | null): string =>
+      [(Math.abs(value) < 100 ? cents : roundest).format(value), currency ?? ''].join(' ').trim(),
     rate: number({ style: 'percent', maximumFractionDigits: 0 }),
     fineRate: number({ style: 'percent', maximumFractionDigits: 1 }),
     signed: number({ signDisplay: 'exceptZero' }),

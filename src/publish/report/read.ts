@@ -79,7 +79,8 @@ const cellsOf = (schema: z.ZodObject): string =>
     .map((name) => (isDay(name) ? `CAST(q.${quote(name)} AS VARCHAR) AS ${quote(name)}` : `q.${quote(name)}`))
     .join(', ')
 
-const isDay = (name: string): boolean => name.startsWith('expected_') || name === 'due_on'
+const isDay = (name: string): boolean =>
+  name.endsWith('_on') || ['expected_from', 'expected_to'].includes(name)
 
 export interface SurveyKey {
   readonly account: string

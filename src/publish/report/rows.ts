@@ -42,6 +42,12 @@ export const change = {
   from_value: maybe.text,
   to_value: maybe.text,
 }
+/** What was sold and planned for a survey, and what came in beside it. */
+export const sold = {
+  ...{ sold_incidence: maybe.number, launch_incidence_rate: maybe.number, sold_loi_minutes: maybe.number },
+  ...{ opened_on: maybe.day, expected_by_today: maybe.number },
+  ...{ cost: maybe.number, cost_at_target: maybe.number, currency: maybe.text },
+}
 export const paced = {
   ...{ ...titled, project_id: maybe.text, status: text, ...progress, completion_rate: maybe.number },
   ...{ pace_days: maybe.count, gained: maybe.count, per_day: maybe.number, gained_last_day: maybe.count },

@@ -39,6 +39,7 @@ test('the page has exactly the queries that these tests run', () => {
     'Forecast of completion',
     'Forecasts of two weeks before',
     'Incidence and drop-out against the past',
+    'As sold',
     'Changes of the last day',
     'Status changes',
     'Interviews by source and country',
@@ -225,6 +226,32 @@ test('against the past: the query compares the interviews of the last week with 
       })
   }
   expect(rows.length).toBeGreaterThan(2)
+})
+
+test('as sold: the query has incidence, length and cost beside what was sold for all surveys but the last', async () => {
+  const all = [...(world().nights[0]?.surveys.keys() ?? [])]
+  const rows = await runQuery('As sold')
+  expect(rows.map(({ survey_id }) => survey_id)).not.toContain(all.at(-1))
+  for (const id of world().inField) {
+    if (id === world().unlisted || id === all.at(-1)) continue
+    const { progress, sourceProgress } = on(NIGHTS.at(-1) ?? 0, id)
+    const cpi = id === all[0] ? 4.5 : 3.8
+    const interviews = sourceProgress.reduce((sum, one) => sum + count(one), 0)
+    const inCents = (amount: number) => Math.round(amount * 100) / 100
+    expect(rows.find(({ survey_id }) => survey_id === id)).toMatchObject({
+      sold: 0.01,
+      incidence: progress.target_incidence_rate,
+      sold_minutes: 60,
+      minutes:
+        progress.length_of_interview === null
+          ? null
+          : Math.round(Number(progress.length_of_interview) / 6) / 10,
+      interviews: progress.interviews_count,
+      cost: inCents(interviews * cpi),
+      at_target: interviews === 0 ? null : inCents(cpi * Number(progress.sample_size)),
+      currency: 'EUR',
+    })
+  }
 })
 
 test('changes: the query lists what changed between the last two nights', async () => {

@@ -243,6 +243,10 @@ const formatter = (timeZone: string) => {
     rate: number({ style: 'percent', maximumFractionDigits: 0 }),
     fineRate: number({ style: 'percent', maximumFractionDigits: 1 }),
     signed: number({ signDisplay: 'exceptZero' }),
+    money: (value: unknown, currency: unknown) => {
+      const digits = Number(value) < 100 ? 2 : 0
+      return `${number({ minimumFractionDigits: digits, maximumFractionDigits: digits })(value)} ${currency}`
+    },
     instant: (value: unknown) =>
       value === null
         ? NONE
@@ -372,7 +376,17 @@ const cellsFor = (
       f.instant(row.observed_at),
     ],
     sources: (row) => [
-      words(row.name, `${row.country_code}, ${spaced(row.provider)}`),
+      words(
+        row.name,
+        [
+          row.country_code,
+          spaced(row.provider),
+          row.supplier,
+          row.cpi === null ? null : `${f.money(row.cpi, row.currency)} a complete`,
+        ]
+          .filter((part) => part !== null)
+          .join(', '),
+      ),
       words(f.rate(row.completion_rate), complete(row)),
       f.count(row.behind),
       f.signed(row.gained),
@@ -435,6 +449,7 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
       rates(row.recent_drop_out_rate, row.earlier_drop_out_rate),
       ...['Length', length, 'median'],
     ),
+    ...asSoldTexts(f, row),
     curveTitle(row),
     words(
       ...['First read', at(row._first_seen_at), 'Survey', at(row.listed_at)],
@@ -443,6 +458,42 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
       ...['Last complete interview', at(row.last_gain_at)],
     ),
   ]
+}
+
+/** The figures below "As sold"; none if the plan says nothing. */
+const asSoldTexts = (f: ReturnType<typeof formatter>, row: Row): readonly string[] => {
+  const minutes = f.rough(Number(row.length_of_interview) / 60)
+  const days = `${row.pace_days} ${row.pace_days === 1 ? 'day' : 'days'}`
+  const expected = Number(Number(row.expected_by_today).toFixed(6))
+  const parts = [
+    ...(row.sold_incidence === null
+      ? []
+      : [
+          `Incidence ${f.rate(row.target_incidence_rate)} of sold ${f.rate(row.sold_incidence)}`,
+          ...(row.recent_incidence_rate === null
+            ? []
+            : [`, last ${days} ${f.rate(row.recent_incidence_rate)}`]),
+          ...(row.launch_incidence_rate === null ? [] : [`, at launch ${f.rate(row.launch_incidence_rate)}`]),
+          ' ',
+        ]),
+    ...(row.sold_loi_minutes === null
+      ? []
+      : [
+          row.length_of_interview === null ? `Length ${NONE}` : `Length ${minutes} min`,
+          minutes === f.rough(row.sold_loi_minutes) && row.length_of_interview !== null
+            ? ' as sold '
+            : ` instead of ${f.rough(row.sold_loi_minutes)} `,
+        ]),
+    ...(row.cost === null ? [] : [`Cost so far ${f.money(row.cost, row.currency)} `]),
+    ...(row.cost_at_target === null ? [] : [`${f.money(row.cost_at_target, row.currency)} at the target `]),
+    ...(row.expected_by_today === null
+      ? []
+      : [
+          `Expected by today ${number(expected < 10 ? Math.ceil(Number((10 * expected).toFixed(5))) / 10 : Math.ceil(expected))}`,
+          ` has ${f.count(row.interviews_count)}`,
+        ]),
+  ]
+  return parts.length === 0 ? [] : [words(parts.join(''))]
 }
 
 const reconstructedText = ({ pace_days: all, reconstructed_days: days }: Row): string =>

@@ -14,9 +14,15 @@ export const SETTINGS = { report: { title: TITLE }, time_zone: 'Europe/Paris' }
 export const RIGHT_TO_LEFT = 'סקר שביעות רצון \u202e(v2)'
 const NIGHTS = 6
 const LAST_NIGHT = 'duckdb,parquet,report'
-/** Late, at risk because it is paused, passed without an end in sight, reached or closed; and one of a project. */
-const DUE =
-  'survey_id;project_id;due_on;note\n1;;2026-03-07;"<b>;"\n3;;2026-12-31;\n5;;2026-03-07;\n7;;2026-03-01;\n2;;2027-03-01;'
+/** Late, at risk because it is paused, passed without an end in sight, reached or closed; one with prices alone. */
+const PLAN = `survey_id;source;due_on;starts_on;incidence;loi_minutes;cpi;currency;supplier;note
+1;;2026-03-07;2026-02-28;80%;6;2;EUR;;"<b>;"
+3;;2026-12-31;2026-02-21;;5;;;;
+4;;;;;;4,50;EUR;;
+4;S401;;;;;3,80;EUR;Panel <b>North;
+5;;2026-03-07;;70%;;;;;
+7;;2026-03-01;;;;;;;
+2;;2027-03-01;;;;;;;`
 
 export const openReportWorld = async (context: Parameters<typeof openTrial>[0]): Promise<Trial> => {
   const trial = await openTrial(context, [
@@ -29,7 +35,7 @@ export const openReportWorld = async (context: Parameters<typeof openTrial>[0]):
     scriptedSurvey(7),
   ])
   const plan = join(await trial.temporary(), 'due.csv')
-  await writeFile(plan, DUE)
+  await writeFile(plan, PLAN)
   // Rates of reconstructed days are unknown.
   const config = await trial.settings({ ...SETTINGS, plan, refresh: { reconstruct: false } })
   for (let night = 0; night < NIGHTS; night += 1) {
@@ -50,7 +56,11 @@ const change = (one: ScriptedSurvey, night: number, now: Date): void => {
     incomplete: { individuals: night, percentage: 1 },
   }
   const { interview_count_by_status: all, ...progress } = scriptedProgress(complete)
-  one.progress = { ...progress, interview_count_by_status: { ...Object(all), ...counts } }
+  one.progress = {
+    ...progress,
+    target_incidence_rate: complete / (complete + 3 * night),
+    interview_count_by_status: { ...Object(all), ...counts },
+  }
   if (id === 4)
     one.sourceProgress = {
       401: scriptedProgress(2, { sample_size: 100 }),

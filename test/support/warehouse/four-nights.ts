@@ -2,6 +2,8 @@
  * A world of the reference server that was read on four nights, with the server's truth of each night. Tests derive
  * from it the expected results of queries on the published file.
  */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { beforeAll, expect } from 'vitest'
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
 import { startWorld } from '../api/reference-api.js'
@@ -55,8 +57,14 @@ const readFourNights = async (finished: Finished): Promise<Nights> => {
   const world = openWorld(server)
   const warehouse = await temporaryDirectory(finished)
   const [account] = server.accounts
+  const plan = join(await temporaryDirectory(finished), 'plan.csv')
+  await writeFile(
+    plan,
+    planOf([...(await truthRows(server)).values()].map(({ survey }) => Number(survey.id))),
+  )
   const args = await withSettings(
     {
+      plan,
       accounts: [{ ...account, base_url: server.baseUrl, rate_limit: { requests: 10_000, per: '1s' } }],
       refresh: { daily_windows: { days: 2 } },
     },
@@ -82,6 +90,14 @@ const readFourNights = async (finished: Finished): Promise<Nights> => {
   const [failing = 0, unlisted = 0] = always.toReversed()
   return { server, nights, warehouse, reader, failing, unlisted, inField: always.slice(0, -1) }
 }
+
+/** What was sold for each survey but the last: less than what comes in, so that nothing alarms. The first has another price. */
+const planOf = (ids: readonly number[]): string =>
+  [
+    'survey_id,source,incidence,loi_minutes,cpi,currency',
+    ...ids.slice(0, -1).map((id) => `${id},,1%,60,3.80,EUR`),
+    `${ids[0]},*,,,4.50,EUR`,
+  ].join('\n')
 
 /** The paths that are refused on the last night, for surveys that were in the field on every night. */
 const refusedOf = (always: readonly number[]): readonly string[] => {

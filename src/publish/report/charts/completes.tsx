@@ -1,4 +1,7 @@
-/** The curve of complete interviews, with the target and the forecast: a dashed line to the expected day, and the range around it. */
+/**
+ * The curve of complete interviews, with the target, the straight line that reaches it on the due date, and the forecast: a dashed line to
+ * the expected day, and the range around it.
+ */
 import type { Formats } from '../formats.js'
 import type { DayRow, SurveyRow } from '../queries/survey.js'
 import { ChartFrame, dayNumber, left, linePath, type Point, pair, top } from './frame.js'
@@ -34,10 +37,12 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
   const start = `M${pair(now - from, -reached)}`
   // The range reaches the target between two days. Without a last day it is open to the right.
   const coneEnd = expected_to === null ? `H${to - from}V${-reached}` : `H${x(expected_to)}`
+  const plan = planOf(survey, from)
   const hasTarget = target !== null && target > 0
   const label = `Complete interviews from ${formats.day(first.day)} to ${formats.day(now)}: from ${formats.count(first.interviews_count)} to ${formats.count(reached)}`
   const legend = [
     ...(hasTarget ? [['target', 'target']] : []),
+    ...plan.map(() => ['plan', 'straight to the due date']),
     ...(isForecast ? [['forecast', 'if this pace goes on']] : []),
     ...(isForecast && expected_from !== null ? [['cone', '8 of 10 that reach it']] : []),
     ['line', 'complete interviews'],
@@ -68,6 +73,9 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
         }
       >
         {hasTarget && <path class="target" d={`M${pair(0, -target)}h${to - from}`} />}
+        {plan.map((d) => (
+          <path class="plan" d={d} />
+        ))}
         {isForecast && expected_from !== null && (
           <path class="cone" d={`${start}L${pair(x(expected_from), -target)}${coneEnd}z`} />
         )}
@@ -88,4 +96,11 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
       </ul>
     </>
   )
+}
+
+/** The line of `expected_by_today`: from the beginning of the first day to the end of the due date. The frame cuts what is beside it. */
+const planOf = (survey: SurveyRow, from: number): readonly string[] => {
+  const { opened_on, due_on, expected_by_today, sample_size: target } = survey
+  if (opened_on === null || due_on === null || expected_by_today === null || target === null) return []
+  return [`M${pair(dayNumber(opened_on) - 1 - from, 0)}L${pair(dayNumber(due_on) - from, -target)}`]
 }

@@ -86,8 +86,8 @@ details :is(.timeline,.changes) thead :is(th,.axis){height:0;padding-block:0;bor
 .chart .mark{text-anchor:end;fill:var(--ink)}.chart .now{fill:var(--ink);font-weight:600;font-size:13px;transform:translateY(-9px)}
 .chart path{fill:none;vector-effect:non-scaling-stroke;stroke-linecap:round;stroke-linejoin:round}
 .chart .grid{stroke:var(--line)}.chart .line{stroke:var(--accent);stroke-width:2.2}.chart .reconstructed{stroke:var(--accent);stroke-width:2.2;stroke-dasharray:1 5}.chart .dot{stroke:var(--accent);stroke-width:8}
-.chart .target{stroke:var(--ink);stroke-width:1.2;stroke-dasharray:1 5}
-.legend i.target,.legend i.forecast,.legend i.line,.legend i.reconstructed{height:0;width:22px;border-radius:0;vertical-align:4px;border-top:2px dotted var(--ink)}.legend i.forecast{border-top:2px dashed var(--accent)}.legend i.line{border-top:2px solid var(--accent)}.legend i.reconstructed{border-top-color:var(--accent)}.legend i.cone{background:var(--fill)}
+.chart .target{stroke:var(--ink);stroke-width:1.2;stroke-dasharray:1 5}.chart .plan{stroke:var(--soft);stroke-width:1.2}
+.legend i.target,.legend i.plan,.legend i.forecast,.legend i.line,.legend i.reconstructed{height:0;width:22px;border-radius:0;vertical-align:4px;border-top:2px dotted var(--ink)}.legend i.plan{border-top:1px solid var(--soft)}.legend i.forecast{border-top:2px dashed var(--accent)}.legend i.line{border-top:2px solid var(--accent)}.legend i.reconstructed{border-top-color:var(--accent)}.legend i.cone{background:var(--fill)}
 .chart .cone{fill:var(--accent);opacity:.16}.chart .forecast{stroke:var(--accent);stroke-width:1.6;stroke-dasharray:5 5}
 ${[0, 1, 2, 3, 4, 5].map((band) => `.chart .s${band}{fill:var(--s${band});stroke:var(--bg)}li .s${band}{background:var(--s${band})}`).join('')}
 .layers{display:grid;grid-template-columns:minmax(0,1fr) 250px;gap:0 28px;align-items:center}.layers>ul{display:block;line-height:1.7}.layers>ul:only-child{grid-column:1/-1}

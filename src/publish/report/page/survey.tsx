@@ -1,10 +1,12 @@
 /** The section of a survey: figures, charts, sources, history, and the time of each number. */
 import type { JSX } from 'preact'
+import type { z } from 'zod'
 import { CompletesChart } from '../charts/completes.js'
 import { StatusChart } from '../charts/statuses.js'
 import { type Formats, UNKNOWN } from '../formats.js'
 import { BANDS, type DayRow, survey as queries, type SurveyRow } from '../queries/survey.js'
 import { keyOf } from '../read.js'
+import { AsSold } from './as-sold.js'
 import { Change } from './changes.js'
 import { QueryTable } from './table.js'
 import {
@@ -46,6 +48,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         {hasAccounts(page) && `, account ${account}`}
       </p>
       <Figures figures={figuresOf(survey, formats)} query="surveys" />
+      <AsSold survey={survey} formats={formats} />
       <h3 data-list="surveys">{curveTitle(survey, formats)}</h3>
       {curve.length < 2 ? (
         <p class="empty">The curve begins with the second night.</p>
@@ -62,9 +65,9 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         columns={[
           {
             head: 'Source',
-            cell: ({ name, country_code, provider }) => (
+            cell: ({ name, ...row }) => (
               <>
-                <bdi>{name}</bdi> <small>{`${country_code}, ${spaced(provider)}`}</small>
+                <bdi>{name}</bdi> <small>{aboutSource(row, formats)}</small>
               </>
             ),
           },
@@ -107,6 +110,17 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
     </section>
   )
 }
+
+type Source = Omit<z.output<typeof queries.sources.row>, 'name'>
+
+/** `FR, panel, Panel North Ltd, 3.80 EUR a complete`, as far as the plan says it. */
+const aboutSource = ({ country_code, provider, supplier, cpi, currency }: Source, { money }: Formats) =>
+  [
+    country_code,
+    spaced(provider),
+    ...(supplier === null ? [] : [supplier]),
+    ...(cpi === null ? [] : [`${money(cpi, currency)} a complete`]),
+  ].join(', ')
 
 /** The key figures of a survey. */
 export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {

@@ -7,7 +7,7 @@ import { hoursBefore } from '../../../warehouse/history/days.js'
 import { QUALITY_REJECTS } from '../../../warehouse/views/needs-action.js'
 import { CLOSED } from '../../../warehouse/views/needs-action-rules.js'
 import { observationsSql } from '../../../warehouse/views/pace.js'
-import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, text } from '../rows.js'
+import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, sold, text } from '../rows.js'
 import { NEWEST, type Query } from './query.js'
 
 /** The bands of the chart of interviews by status, from the bottom to the top. */
@@ -49,11 +49,13 @@ export const survey = {
       },
       ...{ _first_seen_at: at, listed_at: maybe.at, sources_listed_at: maybe.at },
       sources_known_at: maybe.at,
+      ...sold,
     }),
     select: `SELECT p.account AS account, p.survey_id AS survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
   p.pace_days, p.gained, p.per_day, p.gained_last_day, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_per_day, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
+  p.sold_incidence, p.launch_incidence_rate, p.sold_loi_minutes, p.opened_on, p.expected_by_today, p.cost, p.cost_at_target, p.currency,
   s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END AS sources_known_at, f.last_error, f.excluded_by
 FROM survey_pace p
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
@@ -93,11 +95,14 @@ WHERE sample_source_id IS NULL AND individuals > 0`,
       ...{ ...ofSurvey, ...sampleSource, provider: text, ...progress, completion_rate: maybe.number },
       ...{ behind: maybe.count, gained: maybe.count, expected_on: maybe.day },
       ...{ target_incidence_rate: maybe.number, drop_out_rate: maybe.number },
+      ...{ supplier: maybe.text, cpi: maybe.number, currency: maybe.text },
     }),
     select: `SELECT s.account, s.survey_id, s.sample_source_id, s.name, s.provider, s.country_code, s.interviews_count, s.sample_size,
-  s.completion_rate, s.behind, s.gained, s.expected_on, p.target_incidence_rate, p.drop_out_rate
+  s.completion_rate, s.behind, s.gained, s.expected_on, p.target_incidence_rate, p.drop_out_rate,
+  o.supplier, o.cpi, o.currency
 FROM sample_source_pace s
-LEFT JOIN sample_source_progress p USING (account, survey_id, sample_source_id)`,
+LEFT JOIN sample_source_progress p USING (account, survey_id, sample_source_id)
+LEFT JOIN source_overview o USING (account, survey_id, sample_source_id)`,
     order: 'account ASC, survey_id ASC, behind DESC NULLS LAST, sample_source_id ASC',
   },
   history: {

@@ -47,6 +47,16 @@ test('a forecast whose range is not known has none', () => {
   expect(pathOf(html, 'forecast')).toBe('M1-40L10-100')
 })
 
+test('the straight line begins before the first day in fieldwork, and reaches the target on the due date', () => {
+  // The curve begins on 28 February, a day after the line.
+  const planned = { opened_on: '2026-02-28', due_on: '2026-03-10', expected_by_today: 18 }
+  const html = chart(planned)
+  expect(pathOf(html, 'plan')).toBe('M-1 0L10-100')
+  expect(html).toContain('straight to the due date')
+  for (const unknown of Object.keys(planned))
+    expect(chart({ ...planned, [unknown]: null })).not.toMatch(/class="plan"|straight/)
+})
+
 test('reconstructed days are a line of their own up to the first observed day, and the legend says so', () => {
   const html = chart({}, [20, 26])
   expect(pathOf(html, 'reconstructed')).toBe('M0-20l1-6 1-7')

@@ -1,0 +1,52 @@
+/** What came in beside what was sold, in the section of a survey. */
+import type { Formats } from '../formats.js'
+import type { SurveyRow } from '../queries/survey.js'
+import { type Figure, Figures, plural } from './words.js'
+
+export const AsSold = ({ survey, formats }: { readonly survey: SurveyRow; readonly formats: Formats }) => {
+  const figures = [
+    ...incidenceOf(survey, formats),
+    ...lengthOf(survey, formats),
+    ...costOf(survey, formats),
+    ...expectedOf(survey, formats),
+  ]
+  if (figures.length === 0) return null
+  return (
+    <>
+      <h3>As sold</h3>
+      <Figures figures={figures} query="surveys" />
+    </>
+  )
+}
+
+const incidenceOf = (survey: SurveyRow, { rate }: Formats): readonly Figure[] => {
+  const { sold_incidence: sold, recent_incidence_rate: recent, launch_incidence_rate: launch } = survey
+  if (sold === null) return []
+  const days = survey.pace_days ?? 0
+  const details = [
+    `of sold ${rate(sold)}`,
+    ...(recent === null ? [] : [`last ${days} ${plural(days, 'day')} ${rate(recent)}`]),
+    ...(launch === null ? [] : [`at launch ${rate(launch)}`]),
+  ]
+  return [['Incidence', rate(survey.target_incidence_rate), details.join(', ')]]
+}
+
+const lengthOf = (survey: SurveyRow, { rough }: Formats): readonly Figure[] => {
+  const { sold_loi_minutes: sold, length_of_interview: seconds } = survey
+  if (sold === null) return []
+  const minutes = seconds === null ? null : seconds / 60
+  const detail = rough(minutes) === rough(sold) ? 'as sold' : `instead of ${rough(sold)}`
+  return [['Length', minutes === null ? rough(null) : `${rough(minutes)} min`, detail]]
+}
+
+const costOf = ({ cost, cost_at_target, currency }: SurveyRow, { money }: Formats): readonly Figure[] => {
+  if (cost === null) return []
+  const detail = cost_at_target === null ? '' : `${money(cost_at_target, currency)} at the target`
+  return [['Cost so far', money(cost, currency), detail]]
+}
+
+const expectedOf = (survey: SurveyRow, { atLeast, count }: Formats): readonly Figure[] => {
+  const { expected_by_today: expected, interviews_count } = survey
+  if (expected === null) return []
+  return [['Expected by today', atLeast(expected), `has ${count(interviews_count)}`]]
+}
