@@ -204,7 +204,7 @@ ORDER BY s.account ASC, s.provider ASC, country ASC`,
   {
     name: 'source-quality',
     title: 'Quality of the sources',
-    describe: 'Rejects, undecided interviews, full quotas and length of each source',
+    describe: 'Rejects, full quotas and length of each source',
     sql: `WITH interviews AS (
   SELECT account, survey_id, sample_source_id, status, individuals,
     status IN ('speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language') AS is_rejected
