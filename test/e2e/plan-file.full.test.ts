@@ -142,7 +142,7 @@ test('check and the summary know which lines about sources match nothing', async
   ])
 })
 
-test('a survey that is due three days before its forecast stands first, with what it needs a day', async (context) => {
+test('a survey that is due two days before its forecast stands first, with what it needs a day', async (context) => {
   const trial = await openTrial(context, [
     scriptedSurvey(1, { status: 'deviating_from_specs' }),
     scriptedSurvey(2, { title: 'Wave 2 DE' }),
@@ -157,7 +157,7 @@ test('a survey that is due three days before its forecast stands first, with wha
     const formats = ['--publish', day < 9 ? 'duckdb' : 'duckdb,report']
     expect(await trial.runWarm(['sync', ...args, ...formats])).toMatchObject({ code: 0 })
   }
-  const late = 'due 15 March, expected 18 March: needs 41 a day, has 28'
+  const late = 'due 15 March, expected 17 March: needs 36 a day, has 28'
   expect(
     await trial.rows('SELECT survey_id, kind, text FROM needs_action ORDER BY urgency, survey_id LIMIT 2'),
   ).toEqual([
@@ -168,7 +168,7 @@ test('a survey that is due three days before its forecast stands first, with wha
     await trial.rows(
       `SELECT survey_id, CAST(due_on AS VARCHAR) AS due_on, deadline, needed_per_day FROM survey_pace WHERE survey_id = 2`,
     ),
-  ).toEqual([{ survey_id: 2, due_on: '2026-03-15', deadline: 'late', needed_per_day: 41 }])
+  ).toEqual([{ survey_id: 2, due_on: '2026-03-15', deadline: 'late', needed_per_day: 246 / 7 }])
   const page = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
   const [, first = ''] = /<ol class="today".*?<li>(.*?)<\/li>/s.exec(page) ?? []
   expect(first).toContain('Wave 2 DE')
