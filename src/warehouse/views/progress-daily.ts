@@ -122,8 +122,10 @@ shown_periods AS (
 first_gains AS (
   SELECT
     *,
-    ${gainOf('interviews_count', 'lag(interviews_count, 1, CASE WHEN is_new THEN 0 END) OVER earlier')} AS gained_first,
-    coalesce("day" - lag(last_day, 1, day_before) OVER earlier, 1) AS days_first
+    -- Not by the third argument of lag: DuckDB 2.0 makes it null here.
+    CASE WHEN is_new AND row_number() OVER earlier = 1 THEN 0 ELSE lag(interviews_count) OVER earlier END AS count_before,
+    ${gainOf('interviews_count', 'count_before')} AS gained_first,
+    coalesce("day" - coalesce(lag(last_day) OVER earlier, day_before), 1) AS days_first
   FROM shown_periods
   LEFT JOIN (SELECT *, true AS is_new FROM ${newRecords}) USING (${keys})
   WHERE last_day >= "day"

@@ -47,7 +47,8 @@ describe('on a published file', () => {
       expect(Object.keys(answers)).toEqual(Object.keys(queries))
       for (const [title, sql] of Object.entries(queries)) {
         const own = await answerOf(reader, sql)
-        expect(own.rows.length, title).toBeGreaterThan(0)
+        // These nights are fewer than two weeks.
+        if (title !== 'Forecasts of two weeks before') expect(own.rows.length, title).toBeGreaterThan(0)
         expect(answers[title], `${name}, ${title}`).toEqual(own)
       }
     })

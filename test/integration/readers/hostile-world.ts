@@ -21,6 +21,7 @@ const SOURCE = `['Toluna', 'toluna'][1 + n % 2] AS provider, ['DE', 'de'][1 + n 
   true AS panelist_id_required`
 
 /** Counts of interviews at reading `i` before the last one, of which many are null. */
+const DAYS = `CAST(timezone('UTC', observed_at) AS DATE) AS "day", CAST(timezone('UTC', observed_at) AS DATE) - 1 AS day_before`
 const COUNTS = `CAST(1000 AS BIGINT) AS sample_size, CASE WHEN i = 5 THEN NULL ELSE 7 * (40 - i) + i * i % 5 + k END AS interviews_count,
   CASE WHEN k % 7 > 0 THEN (7 * (40 - i) + i * i % 5 + k) / 1000 END AS completion_rate, CASE WHEN k % 4 > 0 THEN 0.25 END AS target_incidence_rate,
   CASE WHEN k % 5 > 0 THEN 0.1 * (k % 3) END AS drop_out_rate, 7 * (40 - i) + k AS complete_individuals, 3 * (40 - i) AS screen_out_individuals,
@@ -41,9 +42,9 @@ export const HOSTILE_WORLD: readonly string[] = [
       unnest([CASE WHEN k % 2 = 0 THEN 'pending' WHEN k % 3 = 1 THEN status ELSE upper(status) END, status]) AS status,
       unnest([lower(extra), extra]) AS _extra, unnest([${old}, changed_at]) AS valid_from,
       unnest([changed_at - CASE WHEN k % 4 = 1 THEN to_hours(1) ELSE to_hours(0) END, CASE WHEN k = 11 THEN changed_at + to_hours(1) END]) AS valid_to FROM surveys`,
-  `INSERT INTO survey_progress_history BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at, ${COUNTS} FROM readings`,
+  `INSERT INTO survey_progress_history BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at, ${DAYS}, ${COUNTS} FROM readings`,
   // A survey that was read for few nights.
-  `INSERT INTO survey_progress_reconstructed BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at AS as_of, ${COUNTS},
+  `INSERT INTO survey_progress_reconstructed BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at AS as_of, CAST(timezone('UTC', as_of) AS DATE) AS "day", ${COUNTS},
     changed_at AS read_at FROM readings WHERE k = 0 AND i > 3 AND i < 11`,
   `DELETE FROM survey_progress_history h USING survey_progress_reconstructed r
     WHERE h.account = r.account AND h.survey_id = r.survey_id AND h.observed_at <= r.as_of`,
@@ -56,7 +57,7 @@ export const HOSTILE_WORLD: readonly string[] = [
     changed_at AS updated_at, CASE WHEN i = 0 THEN changed_at ELSE ${old} END AS valid_from, CASE WHEN i = 1 THEN changed_at END AS valid_to
     FROM sources WHERE i < 2`,
   `INSERT INTO sample_source_progress_history BY NAME ${surveys}${readings}${sources} SELECT account, id AS survey_id, source_id AS sample_source_id,
-    observed_at, ${COUNTS} FROM sources`,
+    observed_at, ${DAYS}, ${COUNTS} FROM sources`,
   `INSERT INTO sample_source_progress BY NAME ${surveys}${readings}${sources} SELECT account, id AS survey_id, source_id AS sample_source_id,
     observed_at AS _observed_at, ${old} AS _first_seen_at, ${COUNTS} FROM sources WHERE i = 0`,
   'UPDATE sample_source_progress SET interviews_count = interviews_count // (2 + sample_source_id % 3)',
@@ -66,7 +67,7 @@ export const HOSTILE_WORLD: readonly string[] = [
   `INSERT INTO freshness BY NAME ${surveys} SELECT account, id AS survey_id, ${NEWEST} AS listed_at,
     CASE WHEN k = 10 THEN NULL WHEN k % 4 = 3 THEN greatest(changed_at, ${NEWEST} - to_minutes(1470)) WHEN k % 4 = 2 THEN greatest(changed_at, ${NEWEST} - to_minutes(1410))
       ELSE ${NEWEST} END AS refreshed_at,
-    changed_at AS sources_read_at, changed_at AS source_progress_read_at, CASE WHEN k % 3 = 1 THEN 'answered 500' END AS last_error FROM surveys`,
+    changed_at AS sources_read_at, changed_at AS source_progress_read_at, CAST(timezone('UTC', refreshed_at) AS DATE) AS progress_day, CASE WHEN k % 3 = 1 THEN 'answered 500' END AS last_error FROM surveys`,
   // Around the day of the newest reading, and of two projects whose names differ only in case.
   `INSERT INTO plan BY NAME ${surveys} SELECT account, id AS survey_id, DATE '2026-03-09' + CAST(40 * k - 120 AS INTEGER) AS due_on,
     ['n', 'N'][1 + k % 2] AS note, 2 + k AS line FROM surveys WHERE k % 4 < 3`,
