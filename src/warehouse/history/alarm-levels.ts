@@ -1,5 +1,4 @@
 /** The levels of the setting `alarms`. They are stored with the data, so that views raise the same alarms wherever they run. */
-
 import { ALARMS, type AlarmLevels } from '../../model/alarms.js'
 import { alarmLevels } from '../../model/sync-tables.js'
 import type { Database } from '../connection/database.js'

@@ -27,3 +27,15 @@ export const utcDayStart = (day: string): string => `to_timestamp(epoch(${day}))
  */
 export const hoursBefore = (time: string, hours: number): string =>
   `epoch_us(${time}) - ${hours} * 3600000000`
+
+/** `newest`: the newest reading of each account, and the day on which it was. */
+export const NEWEST_STEPS = `newest_readings AS (
+  SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at
+  FROM main.freshness
+  GROUP BY account
+),
+newest AS (
+  SELECT n.*, ${localDay('n.newest_at')} AS today
+  FROM newest_readings n
+  ${clockAt('n.newest_at')}
+)`

@@ -3,6 +3,7 @@
  * another time zone is set, the days of all stored readings are computed again.
  */
 import { z } from 'zod'
+import { DAY_MS } from '../../base/durations.js'
 import { type Calendar, createCalendar } from '../../model/calendar.js'
 import { instantFromMs } from '../../model/instant.js'
 import { clockChanges } from '../../model/sync-tables.js'
@@ -10,12 +11,12 @@ import { sampleSourceProgressHistory, surveyProgressHistory } from '../../model/
 import { varcharCell } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
-import { clockAt, fieldworkDayOf, HALF_DAY_US } from './days.js'
+import { clockAt, fieldworkDayOf, HALF_DAY_US, localDay } from './days.js'
 
 /** No reading is older. */
 const CHANGES_FROM_MS = Date.UTC(2015, 0, 1)
 /** Changes of the clocks are known for the next year. */
-const CHANGES_AHEAD_MS = 366 * 86_400_000
+const CHANGES_AHEAD_MS = 366 * DAY_MS
 
 /** Stores the time zone for the runs that follow. `nowMs`: the wall clock. */
 export const storeTimeZone = (database: Database, timeZone: string, nowMs: number): Promise<void> =>
@@ -68,7 +69,7 @@ const recomputeDays = async (sql: Sql): Promise<void> => {
         FROM readings
       ),
       dated AS (
-        SELECT m.*, CAST(make_timestamp(epoch_us(middle) + coalesce(clock.ahead_us, 0)) AS DATE) AS "day"
+        SELECT m.*, ${localDay('m.middle')} AS "day"
         FROM middles m ${clockAt('m.middle')}
       ),
       account_days AS (

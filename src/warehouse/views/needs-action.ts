@@ -6,7 +6,7 @@ import { ALARMS, DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../../model/fields.js'
 import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
-import { clockAt, hoursBefore, localDay } from '../history/days.js'
+import { hoursBefore, NEWEST_STEPS } from '../history/days.js'
 import {
   BEHIND_MIN,
   INTERVIEWS_MIN,
@@ -31,22 +31,10 @@ export const QUALITY_REJECTS = [
 ] as const satisfies readonly InterviewStatus[]
 
 /** Interviews that may become complete, if somebody decides. */
-const UNDECIDED = ['manual_action', 'pending_analysis'] as const satisfies readonly InterviewStatus[]
+export const UNDECIDED = ['manual_action', 'pending_analysis'] as const satisfies readonly InterviewStatus[]
 
 /** A reading may come some hours later than the night before, so a week counts as 156 hours, and two weeks as 324. */
 const [WEEK_HOURS, TWO_WEEKS_HOURS] = [156, 324]
-
-/** `newest`: the newest reading of each account, and the day on which it was. */
-export const NEWEST_STEPS = `newest_readings AS (
-  SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at
-  FROM main.freshness
-  GROUP BY account
-),
-newest AS (
-  SELECT n.*, ${localDay('n.newest_at')} AS today
-  FROM newest_readings n
-  ${clockAt('n.newest_at')}
-)`
 
 /** Of rows with `today`: nobody needs to look at the survey. */
 export const IS_QUIET = 'coalesce(quiet_until >= today, false)'

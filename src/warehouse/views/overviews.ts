@@ -9,8 +9,9 @@ import {
   sampleSources,
   surveys,
 } from '../../model/tables.js'
+import { NEWEST_STEPS } from '../history/days.js'
 import { SOURCE_COSTS_STEP, SOURCE_SOLD_COLUMNS } from './as-sold.js'
-import { dayText, IS_QUIET, NEWEST_STEPS } from './needs-action.js'
+import { dayText, IS_QUIET } from './needs-action.js'
 import { CLOSED } from './needs-action-rules.js'
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { sampleSourcePace } from './sample-source-pace.js'

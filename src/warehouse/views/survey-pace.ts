@@ -2,7 +2,7 @@
 import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { freshness, ofSurvey, plan, sampleSources, surveyProgress, surveys } from '../../model/tables.js'
-import { clockAt, localDay } from '../history/days.js'
+import { NEWEST_STEPS } from '../history/days.js'
 import { HELD_AGAINST_PLAN_STEP, SURVEY_SALES_STEPS, SURVEY_SOLD_COLUMNS } from './as-sold.js'
 import { DEADLINE_STEPS, dayAfter, FORECAST_DAYS_MAX, FORECAST_STEPS } from './forecast.js'
 import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
@@ -21,18 +21,6 @@ const COUNTS = `{
       ${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join('\n      + ')}
       + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)
   }`
-
-/** The day of the newest reading of each account, which has begun and is not over. */
-const TODAY_STEPS = `newest_readings AS (
-  SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at
-  FROM main.freshness
-  GROUP BY account
-),
-newest AS (
-  SELECT n.account, ${localDay('n.newest_at')} AS today
-  FROM newest_readings n
-  ${clockAt('n.newest_at')}
-)`
 
 const MIX = ['complete', 'screened', 'dropped', 'quota_full', 'interviews'].flatMap((name) => [
   `${sumOfKnown(gainOf(`counts.${name}`, `counts_before.${name}`), IN_PACE)} AS recent_${name}`,
@@ -161,7 +149,7 @@ rates AS (
     CASE WHEN has_rates THEN ${share('earlier_quota_full', '(earlier_interviews - earlier_quota_full)')} END AS earlier_quota_full_rate
   FROM pace
 ),
-${TODAY_STEPS},
+${NEWEST_STEPS},
 ${SURVEY_PLANS_STEP},
 ${SOURCE_PLANS_STEPS},
 ${SURVEY_SALES_STEPS},

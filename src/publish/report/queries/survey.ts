@@ -4,7 +4,7 @@ import { INTERVIEW_STATUSES, type InterviewStatus } from '../../../model/fields.
 import { surveyProgressHistory, surveyProgressReconstructed } from '../../../model/tables.js'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { hoursBefore } from '../../../warehouse/history/days.js'
-import { QUALITY_REJECTS } from '../../../warehouse/views/needs-action.js'
+import { QUALITY_REJECTS, UNDECIDED } from '../../../warehouse/views/needs-action.js'
 import { CLOSED } from '../../../warehouse/views/needs-action-rules.js'
 import { observationsSql } from '../../../warehouse/views/pace.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, sold, text } from '../rows.js'
@@ -13,7 +13,7 @@ import { NEWEST, type Query } from './query.js'
 /** The bands of the chart of interviews by status, from the bottom to the top. */
 export const BANDS = [
   ['complete', ['complete']],
-  ['undecided', ['manual_action', 'pending_analysis']],
+  ['undecided', UNDECIDED],
   ['rejected', QUALITY_REJECTS],
   ['not_needed', ['quota_full', 'above_target']],
   ['screened_out', ['screen_out']],
