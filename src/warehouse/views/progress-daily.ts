@@ -84,19 +84,28 @@ new_sources AS (
   WHERE n.survey_id IS NOT NULL OR a.created_at > f.observed_at
 )`
 
-/**
- * `steps` have `newRecords`, the records that gain from 0. `windows` is the condition on the rows of `survey_progress_by_day`, `w`, that are
- * of a record, `p`. `joins` gives the further `columns` to `g`, the rows of days.
- */
-const daysOf = (
-  steps: string,
-  observations: Observations,
-  newRecords: string,
-  key: readonly Column[],
-  windows: string,
-  columns: string,
-  joins: string,
-): string => {
+interface DailyRecords {
+  readonly observations: Observations
+  readonly key: readonly Column[]
+  /** Steps that end with `newRecords`, the records that gain from 0. */
+  readonly steps: string
+  readonly newRecords: string
+  /** The condition on the rows of `survey_progress_by_day`, `w`, that are of a record, `p`. */
+  readonly windows: string
+  /** Columns of the view beside the indicators, of `g`, the rows of days, and what `joins` gives to them. */
+  readonly columns: string
+  readonly joins?: string
+}
+
+const daysOf = ({
+  observations,
+  key,
+  steps,
+  newRecords,
+  windows,
+  columns,
+  joins = '',
+}: DailyRecords): string => {
   const keys = key.map(({ name }) => name).join(', ')
   return `WITH ${steps},
 ${periodSteps(observations, `main.${observations.history.name}`)},
@@ -169,15 +178,14 @@ export const progressDaily: ViewDeclaration = {
   key: ['account', 'survey_id', 'day'],
   references: ofSurvey,
   columns: [...ofWholeSurvey, TITLE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
-  sql: daysOf(
-    NEW_SURVEYS_STEP,
-    surveyObservations,
-    'new_surveys',
-    ofWholeSurvey,
-    'w.account = p.account AND w.survey_id = p.survey_id AND w.sample_source_id IS NULL',
-    's.title',
-    '',
-  ),
+  sql: daysOf({
+    observations: surveyObservations,
+    key: ofWholeSurvey,
+    steps: NEW_SURVEYS_STEP,
+    newRecords: 'new_surveys',
+    windows: 'w.account = p.account AND w.survey_id = p.survey_id AND w.sample_source_id IS NULL',
+    columns: 's.title',
+  }),
 }
 
 const ofOneSource = [...ofWholeSurvey, columnOf(sampleSourceProgressHistory, 'sample_source_id')]
@@ -195,15 +203,16 @@ export const sourceProgressDaily: ViewDeclaration = {
   key: ['account', 'survey_id', 'sample_source_id', 'day'],
   references: ofSource('sample_source_id'),
   columns: [...ofOneSource, TITLE, ...SOURCE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
-  sql: daysOf(
-    NEW_SOURCES_STEPS,
-    inferredSourceObservations,
-    'new_sources',
-    ofOneSource,
-    'w.account = p.account AND w.survey_id = p.survey_id AND w.sample_source_id = p.sample_source_id',
-    `s.title,\n  ${listed(SOURCE, 'a')}`,
-    `
+  sql: daysOf({
+    observations: inferredSourceObservations,
+    key: ofOneSource,
+    steps: NEW_SOURCES_STEPS,
+    newRecords: 'new_sources',
+    windows:
+      'w.account = p.account AND w.survey_id = p.survey_id AND w.sample_source_id = p.sample_source_id',
+    columns: `s.title,\n  ${listed(SOURCE, 'a')}`,
+    joins: `
 LEFT JOIN main.sample_sources a
   ON a.account = g.account AND a.survey_id = g.survey_id AND a.id = g.sample_source_id`,
-  ),
+  }),
 }
