@@ -205,33 +205,14 @@ ORDER BY s.account ASC, s.provider ASC, country ASC`,
     name: 'source-quality',
     title: 'Quality of the sources',
     describe: 'Rejects, full quotas and length of each source',
-    sql: `WITH interviews AS (
-  SELECT account, survey_id, sample_source_id, status, individuals,
-    status IN ('speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language') AS is_rejected
-  FROM interview_status_counts
-  WHERE sample_source_id IS NOT NULL
-),
-counts AS (
-  SELECT account, survey_id, sample_source_id,
-    sum(individuals) FILTER (is_rejected) AS rejected,
-    sum(individuals) FILTER (is_rejected OR status = 'complete') AS judged,
-    sum(individuals) FILTER (status IN ('manual_action', 'pending_analysis')) AS undecided,
-    sum(individuals) FILTER (status = 'quota_full') AS quota_full,
-    sum(individuals) AS interviews
-  FROM interviews
-  GROUP BY ALL
-)
-SELECT o.account, o.survey_id, o.title, o.sample_source_id AS source_id, o.name, o.complete_individuals AS complete,
-  round(100 * CAST(coalesce(c.rejected, 0) AS DOUBLE) / nullif(c.judged, 0), 1) AS rejected_pct,
-  CAST(coalesce(c.undecided, 0) AS BIGINT) AS undecided,
-  round(100 * CAST(coalesce(c.quota_full, 0) AS DOUBLE) / nullif(c.interviews, 0), 1) AS quota_full_pct,
-  round(o.length_of_interview / 60, 1) AS minutes
-FROM source_overview o
-LEFT JOIN counts c ON c.account = o.account AND c.survey_id = o.survey_id AND c.sample_source_id = o.sample_source_id
-WHERE o.status IN ('fieldwork', 'deviating_from_specs')
-ORDER BY rejected_pct DESC NULLS LAST, o.account ASC, o.survey_id ASC, source_id ASC`,
-    dispensable: ['survey_id', 'source_id', 'complete'],
-    note: 'rejected_pct is of the complete and the rejected interviews, quota_full_pct of all interviews.',
+    sql: `SELECT account, survey_id, title, sample_source_id AS source_id, name, complete_individuals AS complete,
+  round(100 * rejected_rate, 1) AS rejected_pct, undecided, round(100 * quota_full_rate, 1) AS quota_full_pct,
+  loi_minutes AS minutes, round(cost_per_good, 2) AS cost_per_good, currency
+FROM source_overview
+WHERE status IN ('fieldwork', 'deviating_from_specs')
+ORDER BY rejected_pct DESC NULLS LAST, account ASC, survey_id ASC, source_id ASC`,
+    dispensable: ['survey_id', 'source_id', 'complete', 'cost_per_good', 'currency'],
+    note: 'rejected_pct is of the complete and the rejected interviews, quota_full_pct of all interviews. cost_per_good counts the rejected ones as paid.',
   },
   {
     name: 'status-timeline',

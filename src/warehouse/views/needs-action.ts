@@ -4,9 +4,9 @@
  */
 import { ALARMS, DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
-import { INTERVIEW_STATUSES, type InterviewStatus } from '../../model/fields.js'
 import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { hoursBefore, NEWEST_STEPS } from '../history/days.js'
+import { allIndividuals, individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
 import {
   BEHIND_MIN,
   INTERVIEWS_MIN,
@@ -22,26 +22,11 @@ import { SURVEY_PLANS_STEP } from './plan.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
-/** Interviews that were complete, but are of poor quality. */
-export const QUALITY_REJECTS = [
-  'speeder',
-  'straightliner',
-  'failed_quality_check',
-  'inappropriate_language',
-] as const satisfies readonly InterviewStatus[]
-
-/** Interviews that may become complete, if somebody decides. */
-export const UNDECIDED = ['manual_action', 'pending_analysis'] as const satisfies readonly InterviewStatus[]
-
 /** A reading may come some hours later than the night before, so a week counts as 156 hours, and two weeks as 324. */
 const [WEEK_HOURS, TWO_WEEKS_HOURS] = [156, 324]
 
 /** Of rows with `today`: nobody needs to look at the survey. */
 export const IS_QUIET = 'coalesce(quiet_until >= today, false)'
-
-const individuals = (status: InterviewStatus): string =>
-  `CAST(coalesce(g.${status}_individuals, 0) AS HUGEINT)`
-const sumOf = (statuses: readonly InterviewStatus[]): string => statuses.map(individuals).join('\n      + ')
 
 /**
  * The value that was known `hours` before the last reading. As DOUBLE, because the difference of two numbers of the API may exceed a BIGINT.
@@ -174,8 +159,8 @@ sources_behind AS (
 source_interviews AS (
   SELECT
     g.account, g.survey_id, g.sample_source_id, a.name,
-    ${sumOf(QUALITY_REJECTS)} AS rejected,
-    ${sumOf(['complete', ...QUALITY_REJECTS])} AS judged
+    ${individualsOf(QUALITY_REJECTS, 'g')} AS rejected,
+    ${individualsOf(['complete', ...QUALITY_REJECTS], 'g')} AS judged
   FROM main.sample_source_progress g
   JOIN main.sample_sources a
     ON a.account = g.account AND a.survey_id = g.survey_id AND a.id = g.sample_source_id AND a._missing_since IS NULL
@@ -214,13 +199,13 @@ known_facts AS (
     c.status_before IS NULL AND p.last_gain_at IS NULL AS no_gain_seen,
     p.interviews_count = 0 AND p.last_gain_at IS NULL AS has_none,
     e.expected_before,
-    ${individuals('complete')} AS complete,
-    ${sumOf(QUALITY_REJECTS)} AS rejected,
-    ${sumOf(UNDECIDED)} AS undecided,
-    ${individuals('complete')} + ${individuals('screen_out')} AS total_screened,
-    ${individuals('incomplete')} AS dropped,
-    ${individuals('quota_full')} AS quota_full,
-    ${sumOf(INTERVIEW_STATUSES)} AS total_interviews,
+    ${individualsOf(['complete'], 'g')} AS complete,
+    ${individualsOf(QUALITY_REJECTS, 'g')} AS rejected,
+    ${individualsOf(UNDECIDED, 'g')} AS undecided,
+    ${individualsOf(['complete', 'screen_out'], 'g')} AS total_screened,
+    g.incomplete_individuals AS dropped,
+    g.quota_full_individuals AS quota_full,
+    ${allIndividuals('g')} AS total_interviews,
     round(p.length_of_interview / 60, 1) AS minutes,
     v.*,
     b.sources_behind, b.behind, b.source_behind_most,

@@ -1,5 +1,5 @@
 /** One row per survey, or per source: the views to start with. */
-import { bigint, type Column, columnsOf, varchar } from '../../model/columns.js'
+import { bigint, type Column, columnsOf, double, varchar } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import {
   freshness,
@@ -11,6 +11,7 @@ import {
 } from '../../model/tables.js'
 import { NEWEST_STEPS } from '../history/days.js'
 import { SOURCE_COSTS_STEP, SOURCE_SOLD_COLUMNS } from './as-sold.js'
+import { allIndividuals, individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
 import { dayText, IS_QUIET } from './needs-action.js'
 import { CLOSED } from './needs-action-rules.js'
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
@@ -107,6 +108,23 @@ const PACE = ['last_gain_at', 'pace_days', 'gained', 'per_day', 'gained_last_day
 const sourcePace = columnsFrom(sampleSourcePace, ['behind', ...PACE])
 const sourceColumns = columnsFrom(sampleSources, ['name', 'provider', 'country_code', 'sample_size'])
 
+/** What the interviews of a source are worth. */
+const QUALITY = columnsOf({
+  total_interviews: bigint.orNull('Interviews of every status'),
+  rejected: bigint.orNull(
+    'Interviews that were rejected for their quality: speeder, straightliner, failed_quality_check, inappropriate_language',
+  ),
+  rejected_rate: double.orNull('rejected / (complete + rejected); null without these'),
+  undecided: bigint.orNull(
+    'Interviews that are neither accepted nor rejected yet: manual_action, pending_analysis',
+  ),
+  quota_full_rate: double.orNull('quota_full / total_interviews; null without interviews'),
+  loi_minutes: double.orNull('length_of_interview in minutes'),
+  cost_per_good: double.orNull(
+    'What a complete interview costs, in currency, if the rejected ones are paid too: cpi * (complete + rejected) / complete; null without a cpi or complete interviews',
+  ),
+})
+
 export const sourceOverview: ViewDeclaration = {
   schema: 'main',
   name: 'source_overview',
@@ -121,11 +139,22 @@ export const sourceOverview: ViewDeclaration = {
     ...sourceIndicators,
     ...nullable(sourcePace),
     ...SOURCE_SOLD_COLUMNS,
+    ...QUALITY,
     columnOf(freshness, 'source_progress_read_at'),
   ],
   sql: `WITH ${SURVEY_PLANS_STEP},
 ${SOURCE_PLANS_STEPS},
-${SOURCE_COSTS_STEP}
+${SOURCE_COSTS_STEP},
+source_counts AS (
+  SELECT
+    g.account, g.survey_id, g.sample_source_id,
+    g.complete_individuals AS complete,
+    g.quota_full_individuals AS quota_full,
+    ${individualsOf(QUALITY_REJECTS, 'g')} AS rejected,
+    ${individualsOf(UNDECIDED, 'g')} AS undecided,
+    ${allIndividuals('g')} AS total_interviews
+  FROM main.sample_source_progress g
+)
 SELECT
   a.account, a.survey_id, s.title, s.status,
   a.id AS sample_source_id,
@@ -133,6 +162,13 @@ SELECT
   ${listed(sourceIndicators, 'g')},
   ${listed(sourcePace, 'p')},
   ${listed(SOURCE_SOLD_COLUMNS, 'c')},
+  TRY_CAST(n.total_interviews AS BIGINT) AS total_interviews,
+  TRY_CAST(n.rejected AS BIGINT) AS rejected,
+  CAST(n.rejected AS DOUBLE) / nullif(n.complete + n.rejected, 0) AS rejected_rate,
+  TRY_CAST(n.undecided AS BIGINT) AS undecided,
+  CAST(n.quota_full AS DOUBLE) / nullif(n.total_interviews, 0) AS quota_full_rate,
+  round(CAST(g.length_of_interview AS DOUBLE) / 60, 1) AS loi_minutes,
+  round(c.cpi * (n.complete + n.rejected) / nullif(n.complete, 0), 6) AS cost_per_good,
   f.source_progress_read_at
 FROM main.sample_sources a
 JOIN main.surveys s ON s.account = a.account AND s.id = a.survey_id AND s._missing_since IS NULL
@@ -140,6 +176,8 @@ LEFT JOIN main.sample_source_progress g
   ON g.account = a.account AND g.survey_id = a.survey_id AND g.sample_source_id = a.id
 LEFT JOIN main.sample_source_pace p
   ON p.account = a.account AND p.survey_id = a.survey_id AND p.sample_source_id = a.id
+LEFT JOIN source_counts n
+  ON n.account = a.account AND n.survey_id = a.survey_id AND n.sample_source_id = a.id
 LEFT JOIN source_costs c
   ON c.account = a.account AND c.survey_id = a.survey_id AND c.sample_source_id = a.id
 LEFT JOIN main.freshness f ON f.account = a.account AND f.survey_id = a.survey_id

@@ -1,25 +1,22 @@
 /** The pace and the forecast of surveys, with the pace that their due dates need, and how the mix of their interviews changes. */
 import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../model/columns.js'
-import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { freshness, ofSurvey, plan, sampleSources, surveyProgress, surveys } from '../../model/tables.js'
 import { NEWEST_STEPS } from '../history/days.js'
 import { HELD_AGAINST_PLAN_STEP, SURVEY_SALES_STEPS, SURVEY_SOLD_COLUMNS } from './as-sold.js'
 import { DEADLINE_STEPS, dayAfter, FORECAST_DAYS_MAX, FORECAST_STEPS } from './forecast.js'
+import { allIndividuals } from './interview-counts.js'
 import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { surveyObservations } from './progress-periods.js'
 import { QUOTA_STEPS } from './quotas.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
-/** `interviews` counts all statuses, also statuses that only `_extra` contains. */
 const COUNTS = `{
     'complete': complete_individuals,
     'screened': screen_out_individuals,
     'dropped': incomplete_individuals,
     'quota_full': quota_full_individuals,
-    'interviews':
-      ${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join('\n      + ')}
-      + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)
+    'interviews': ${allIndividuals('observations')}
   }`
 
 const MIX = ['complete', 'screened', 'dropped', 'quota_full', 'interviews'].flatMap((name) => [

@@ -228,6 +228,13 @@ test('against the past: the query compares the interviews of the last week with 
   expect(rows.length).toBeGreaterThan(2)
 })
 
+/** The plan has all surveys but the last. */
+const cpiOf = (id: number): number | null => {
+  const all = [...(world().nights[0]?.surveys.keys() ?? [])]
+  return id === all.at(-1) ? null : id === all[0] ? 4.5 : 3.8
+}
+const inCents = (amount: number): number => Math.round(amount * 100) / 100
+
 test('as sold: the query has incidence, length and cost beside what was sold for all surveys but the last', async () => {
   const all = [...(world().nights[0]?.surveys.keys() ?? [])]
   const rows = await runQuery('As sold')
@@ -235,9 +242,8 @@ test('as sold: the query has incidence, length and cost beside what was sold for
   for (const id of world().inField) {
     if (id === world().unlisted || id === all.at(-1)) continue
     const { progress, sourceProgress } = on(NIGHTS.at(-1) ?? 0, id)
-    const cpi = id === all[0] ? 4.5 : 3.8
+    const cpi = cpiOf(id) ?? 0
     const interviews = sourceProgress.reduce((sum, one) => sum + count(one), 0)
-    const inCents = (amount: number) => Math.round(amount * 100) / 100
     expect(rows.find(({ survey_id }) => survey_id === id)).toMatchObject({
       sold: 0.01,
       incidence: progress.target_incidence_rate,
@@ -488,7 +494,7 @@ test('an analyst: which statuses changed since the night before?', async () => {
   expect(rows.length).toBeGreaterThan(0)
 })
 
-test('quality of the sources: rejects, undecided interviews, full quotas and length of each source in the field', async () => {
+test('quality of the sources: rejects, undecided interviews, full quotas, length and cost of each source in the field', async () => {
   const rows = await runQuery('Quality of the sources')
   const inField = surveysReadLast().filter(([, { survey }]) =>
     ['fieldwork', 'deviating_from_specs'].includes(String(survey.status)),
@@ -496,6 +502,7 @@ test('quality of the sources: rejects, undecided interviews, full quotas and len
   const percent = (part: number, whole: number) =>
     whole === 0 ? null : Math.round((1000 * part) / whole) / 10
   for (const [id, { sources, sourceProgress }] of inField) {
+    const cpi = cpiOf(id)
     const expected = sources.map((source, place) => {
       const p = sourceProgress[place] as Row
       const sum = (...statuses: readonly string[]) =>
@@ -508,6 +515,11 @@ test('quality of the sources: rejects, undecided interviews, full quotas and len
         undecided: sum('manual_action', 'pending_analysis'),
         quota_full_pct: percent(sum('quota_full'), Number(interviewsIn(p))),
         minutes: p.length_of_interview === null ? null : Math.round(Number(p.length_of_interview) / 6) / 10,
+        cost_per_good:
+          cpi === null || sum('complete') === 0
+            ? null
+            : inCents((cpi * (sum('complete') + rejected)) / sum('complete')),
+        currency: cpi === null ? null : 'EUR',
       }
     })
     const found = rows

@@ -4,7 +4,7 @@ import { INTERVIEW_STATUSES, type InterviewStatus } from '../../../model/fields.
 import { surveyProgressHistory, surveyProgressReconstructed } from '../../../model/tables.js'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { hoursBefore } from '../../../warehouse/history/days.js'
-import { QUALITY_REJECTS, UNDECIDED } from '../../../warehouse/views/needs-action.js'
+import { QUALITY_REJECTS, UNDECIDED } from '../../../warehouse/views/interview-counts.js'
 import { CLOSED } from '../../../warehouse/views/needs-action-rules.js'
 import { observationsSql } from '../../../warehouse/views/pace.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, sold, text } from '../rows.js'

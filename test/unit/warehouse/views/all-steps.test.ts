@@ -33,7 +33,7 @@ test('each step of each view runs by itself, after those above it', async () => 
   expect(counts).toMatchObject({
     survey_pace: 65,
     sample_source_pace: 36,
-    source_overview: 7,
+    source_overview: 8,
     needs_action: 19,
     source_plans: 6,
   })

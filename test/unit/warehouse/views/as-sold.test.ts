@@ -278,3 +278,73 @@ test('source_overview has what was sold for each source, and what came in', asyn
   // A source that the API no longer shows took its interviews with it.
   await warehouse.expectRows('SELECT cost, currency FROM survey_pace', [[114, 'CHF']])
 })
+
+test('source_overview counts what the interviews of a source are worth, as far as that is known', async () => {
+  const { account, database, expectRows } = await emptyWarehouse()
+  await list(account, [survey(1)], at(1), 'full')
+  const known = {
+    ...{ speeder_individuals: 2, straightliner_individuals: 1, failed_quality_check_individuals: 3 },
+    ...{
+      inappropriate_language_individuals: 0,
+      manual_action_individuals: 4,
+      pending_analysis_individuals: 5,
+    },
+    ...{ quota_full_individuals: 6, length_of_interview: 750 },
+  }
+  const none = { speeder_individuals: 0, quota_full_individuals: 0, length_of_interview: null }
+  const further = JSON.stringify({ interview_count_by_status: { abducted: { individuals: 9 } } })
+  const sources: readonly (Progress | null)[] = [
+    counts(24, 6, known),
+    counts(24, 6, { ...known, _extra: further }),
+    counts(0, 0, none),
+    counts(0, 0, { ...none, speeder_individuals: 3 }),
+    counts(0, 0, { complete_individuals: null, screen_out_individuals: null, incomplete_individuals: null }),
+    null,
+  ]
+  await account.commitBundles(
+    [
+      bundle(
+        1,
+        at(1),
+        sources.map((_, place) => panel(11 + place)),
+        counts(48, 12),
+        {
+          sourceProgress: sources.flatMap((one, place) =>
+            one === null ? [] : [{ sampleSourceId: 11 + place, progress: one, at: at(1) }],
+          ),
+        },
+      ),
+    ],
+    RUN,
+  )
+  await storePlan(database, lines({ source: 'Panel*', cpi: 4, currency: 'EUR' }))
+  await expectRows(
+    `SELECT total_interviews, rejected, rejected_rate, undecided, quota_full_rate, loi_minutes, cost_per_good, currency
+      FROM source_overview ORDER BY sample_source_id`,
+    [
+      [51, 6, 0.2, 9, 6 / 51, 12.5, 5, 'EUR'],
+      [60, 6, 0.2, 9, 0.1, 12.5, 5, 'EUR'],
+      [0, 0, null, null, null, null, null, 'EUR'],
+      [3, 3, 1, null, 0, null, null, 'EUR'],
+      [null, null, null, null, null, 5, null, 'EUR'],
+      [null, null, null, null, null, null, null, 'EUR'],
+    ],
+  )
+})
+
+test('a soft launch counts interviews of every status, as the pace does', async () => {
+  const { account, expectRows, rows } = await emptyWarehouse()
+  await list(account, [survey(1, { status: 'pending' })], at(1), 'full')
+  const further = (individuals: number) =>
+    JSON.stringify({ interview_count_by_status: { abducted: { individuals } } })
+  const read = (day: number, abducted: number) =>
+    account.commitBundles(
+      [bundle(1, at(day), [], counts(40, 0, { incomplete_individuals: 20, _extra: further(abducted) }))],
+      RUN,
+    )
+  await read(1, 0)
+  await expectRows('SELECT text FROM needs_action', [['soft launch: drop-out 33%']])
+  // 20 of 80 are below the level.
+  await read(2, 20)
+  expect(await rows('SELECT text FROM needs_action')).toEqual([])
+})
