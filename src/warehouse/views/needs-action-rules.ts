@@ -7,6 +7,23 @@ import { DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
 import { FORECAST_PACE_DAYS_MIN } from './forecast.js'
+import {
+  dropOut,
+  INTERVIEWS_MIN,
+  incidence,
+  LEVEL_INTERVIEWS_MIN,
+  length,
+  percent,
+  percentNumber,
+  quotaFull,
+  RATE_MOVED_MIN,
+  ratesMoved,
+  rejects,
+  SOLD_INCIDENCE,
+  SOLD_INCIDENCE_MIN,
+  SOLD_LENGTH_MAX,
+  TOTALS,
+} from './needs-action-checks.js'
 
 /** Fieldwork is running or paused. */
 export const IN_FIELD = `('fieldwork', 'deviating_from_specs')`
@@ -24,30 +41,21 @@ const SLIP_DAYS = 3
 export const OPEN_HOURS_MIN = 20
 /** The limits of the rules, as parts of a whole. */
 export const BEHIND_MIN = 0.1
-const RATE_MOVED_MIN = 0.1
-/** What the plan has sold is missed by more than this part of it. */
-const [SOLD_INCIDENCE_MIN, SOLD_LENGTH_MAX] = [0.8, 1.2]
 const END_GAME_MIN = 0.9
-/** Below this part of the missing interviews, undecided ones are those that come in at any time. */
-const UNDECIDED_MIN = 0.25
-/** The least interviews of each rate that is compared with another one, and of a length. */
-export const INTERVIEWS_MIN = 20
+/** Below this part of the missing interviews, undecided ones are those that come in at any time, and a few are always taken back. */
+const MOVING_MIN = 0.25
 /** How many times the rejects of the other sources, as parts of the whole, those of a source must be. */
 export const SOURCE_TIMES_MIN = 2
-/** The least interviews of a rate that is compared with a level: of 20 with a rate of 20 %, one in five looks like 30 % or more. */
-const LEVEL_INTERVIEWS_MIN = 50
 export const STALE_HOURS = 24
 
 export interface Rule {
   readonly kind: string
   /** 0: late for a customer; 1: somebody should act today; 2: soon; 3: worth a look. */
   readonly urgency: 0 | 1 | 2 | 3
-  /** The condition in words. */
-  readonly means: string
   /** What the manager may ask. */
   readonly question: string
-  /** From where on it is an alarm; absent if the status alone decides. */
-  readonly level?: string
+  /** From where on it is an alarm. */
+  readonly level: string
   /** What is too little to say anything. */
   readonly floor?: string
   /** A text of the rule. */
@@ -62,90 +70,6 @@ export interface Rule {
   readonly sourceId?: string
 }
 
-const percent = (rate: string): string => `TRY_CAST(round(100 * ${rate}) AS BIGINT) || '%'`
-const percentNumber = (rate: string): string => `round(100 * ${rate})`
-
-/** A condition about a survey, in a rule of its own or together with others, with its text and numbers. */
-interface Check {
-  readonly when: string
-  readonly text: string
-  readonly numbers: Readonly<Record<string, string>>
-}
-
-/** The interviews of the days of the pace, which may be compared with those before, or all interviews. */
-type Interviews = 'recent' | 'total'
-
-const before = (rate: string, base: string): string =>
-  `CASE WHEN ${base} >= ${INTERVIEWS_MIN} THEN ', before ' || ${percent(rate)} END`
-
-/** A rate against its level. `words` is SQL of the text, without what the rate was before. */
-const checkOf =
-  (name: string, when: (of: Interviews) => string, words: (rate: string) => string, base: string) =>
-  (of: Interviews): Check => {
-    const [rate, earlier] = [`${of}_${name}_rate`, `earlier_${name}_rate`]
-    const isCompared = of === 'recent'
-    return {
-      when: `${of}_${base} >= ${LEVEL_INTERVIEWS_MIN} AND ${when(of)}`,
-      text: isCompared ? `concat(${words(rate)}, ${before(earlier, `earlier_${base}`)})` : words(rate),
-      numbers: {
-        [`${name}_percent`]: percentNumber(rate),
-        ...(isCompared && { [`${name}_before_percent`]: percentNumber(earlier) }),
-      },
-    }
-  }
-
-const dropOut = checkOf(
-  'drop_out',
-  (of) => `${of}_drop_out_rate >= drop_out_level`,
-  (rate) => `'drop-out ' || ${percent(rate)}`,
-  'interviews',
-)
-const quotaFull = checkOf(
-  'quota_full',
-  (of) => `${of}_quota_full_rate >= quota_full_level`,
-  (rate) => `'quota full for ' || ${percent(rate)} || ' of the interviews'`,
-  'interviews',
-)
-const SOLD_INCIDENCE = { sold_incidence_percent: percentNumber('sold_incidence') }
-const incidence = checkOf(
-  'incidence',
-  (of) => `${of}_incidence_rate < CASE
-      WHEN incidence_level IS NOT NULL THEN coalesce(${SOLD_INCIDENCE_MIN} * sold_incidence, incidence_level)
-    END`,
-  (rate) => `concat('incidence ' || ${percent(rate)}, ', sold with ' || ${percent('sold_incidence')})`,
-  'screened',
-)
-const REJECTED = 'CAST(rejected AS DOUBLE) / (complete + rejected)'
-const rejects: Check = {
-  when: `complete + rejected >= ${INTERVIEWS_MIN} AND ${REJECTED} >= rejected_level`,
-  text: `${percent(REJECTED)} || ' rejected for quality'`,
-  numbers: { rejected_percent: percentNumber(REJECTED), rejected: 'rejected', complete: 'complete' },
-}
-const length: Check = {
-  when: `complete >= ${INTERVIEWS_MIN} AND minutes > ${SOLD_LENGTH_MAX} * sold_loi_minutes`,
-  text: `minutes_text || ' minutes long, sold with ' || sold_minutes_text`,
-  numbers: { minutes: 'minutes', sold_minutes: 'sold_loi_minutes' },
-}
-
-/** Of the interviews of a soft launch. */
-const TOTALS: readonly Check[] = [dropOut('total'), incidence('total'), quotaFull('total'), rejects, length]
-
-/** A rate that got worse. If it has reached its level, the reason is the level. */
-const worse = (base: string, byHowMuch: string, level: Check): string =>
-  `(recent_${base} >= ${INTERVIEWS_MIN} AND earlier_${base} >= ${INTERVIEWS_MIN}
-    AND ${byHowMuch} >= ${RATE_MOVED_MIN} AND NOT coalesce(${level.when}, false))`
-const INCIDENCE_FELL = worse(
-  'screened',
-  'earlier_incidence_rate - recent_incidence_rate',
-  incidence('recent'),
-)
-const DROP_OUT_ROSE = worse('interviews', 'recent_drop_out_rate - earlier_drop_out_rate', dropOut('recent'))
-const movedText = (rate: string, word: string, moved: string): string =>
-  `CASE WHEN ${moved} THEN '${word} from ' || ${percent(`earlier_${rate}`)} || ' to ' || ${percent(`recent_${rate}`)} END`
-const movedNumbers = (name: string, moved: string) => ({
-  [`${name}_before_percent`]: `CASE WHEN ${moved} THEN ${percentNumber(`earlier_${name}_rate`)} END`,
-  [`${name}_percent`]: `CASE WHEN ${moved} THEN ${percentNumber(`recent_${name}_rate`)} END`,
-})
 /** `1 day`, `2 days` */
 const counted = (count: string, unit: string): string =>
   `${count} || CASE WHEN ${count} = 1 THEN ' ${unit}' ELSE ' ${unit}s' END`
@@ -164,9 +88,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'late',
     urgency: 0,
-    means: 'By its pace, it reaches its target after its due date or never, or the due date has passed',
     question: 'Does it miss its due date?',
-    level: 'needs more a day than it has',
+    level: 'expected after it or never, or it has passed',
     floor: `a pace of ${FORECAST_PACE_DAYS_MIN} days, unless the date has passed`,
     example: 'due 8 April, expected 15 May: needs 6.4 a day, has 2.1',
     when: `deadline = 'late'`,
@@ -182,9 +105,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'at_risk',
     urgency: 2,
-    means: 'Only the end of its 80 % interval is after its due date, or it is paused, or due today',
     question: 'May it miss its due date?',
-    level: 'the end of the 80 % interval is after it',
+    level: 'only the end of the 80 % interval is after it, or it is paused, or due today',
     floor: `a pace of ${FORECAST_PACE_DAYS_MIN} days`,
     example: 'due 9 April, expected 9 April or as late as 16 April: needs 5 a day, has 5',
     when: `deadline = 'at_risk'`,
@@ -198,8 +120,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'paused',
     urgency: 1,
-    means: 'Its fieldwork is paused',
     question: 'Should fieldwork go on?',
+    level: 'its fieldwork is paused',
     example: 'paused for 3 days',
     when: `status = 'deviating_from_specs'`,
     since: 'status_since',
@@ -209,9 +131,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'no_complete',
     urgency: 1,
-    means: 'In fieldwork for a day or longer, and never had a complete interview',
     question: 'Does it work at all?',
-    level: 'no complete interview',
+    level: 'in fieldwork, and never a complete interview',
     floor: `${OPEN_HOURS_MIN} hours in fieldwork`,
     example: 'no complete interview since it opened 3 days ago',
     when: `status = 'fieldwork' AND has_none AND is_open_for_a_day`,
@@ -226,9 +147,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'stands_still',
     urgency: 1,
-    means: `In fieldwork below its target, without a new complete interview for ${STANDS_STILL_DAYS} days`,
     question: 'Has it come to a halt?',
-    level: `${STANDS_STILL_DAYS} days without a complete interview`,
+    level: `${STANDS_STILL_DAYS} days without a new complete interview, in fieldwork below its target`,
     floor: 'one complete interview',
     example: 'no complete interview for 4 days',
     when: 'is_open AND stands_still AND NOT has_none',
@@ -239,9 +159,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'over_target',
     urgency: 1,
-    means: 'Over its target, and still in fieldwork',
     question: 'Why is it still open?',
-    level: '1 more than its target',
+    level: '1 more than its target, and still in fieldwork',
     example: 'over target by 3, still open',
     when: `status = 'fieldwork' AND sample_size > 0 AND interviews_count > sample_size`,
     text: `'over target by ' || excess || ', still open'`,
@@ -250,9 +169,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'slips',
     urgency: 2,
-    means: `Expected ${SLIP_DAYS} or more days later than a week ago, and no longer within the 80 % interval of that day, or no longer expected`,
     question: 'Does it get later?',
-    level: `${SLIP_DAYS} days later than a week ago, beyond the 80 % interval`,
+    level: `expected ${SLIP_DAYS} days later than a week ago and beyond the 80 % interval of that day, or no longer expected`,
     floor: `a pace of ${FORECAST_PACE_DAYS_MIN} days, now and a week ago`,
     example: 'slips 36 days',
     when: `is_open AND expected_before IS NOT NULL AND pace_days >= ${FORECAST_PACE_DAYS_MIN}
@@ -263,9 +181,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'far',
     urgency: 2,
-    means: `Gains, but by its pace is more than ${FAR_DAYS} days from its target`,
     question: 'Will it ever end?',
-    level: `more than ${FAR_DAYS} days to the target`,
+    level: `gains, but needs more than ${FAR_DAYS} days to its target`,
     floor: `a pace of ${FAR_PACE_DAYS_MIN} days`,
     example: 'target in 180 days',
     when: `is_open AND NOT stands_still AND gained > 0 AND pace_days >= ${FAR_PACE_DAYS_MIN}
@@ -276,9 +193,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'drop_out',
     urgency: 2,
-    means: `In the days of the pace, at least \`alarms.drop_out\` (${wholePercent(DEFAULT_ALARM_LEVELS.drop_out)}) of at least ${LEVEL_INTERVIEWS_MIN} interviews were dropped`,
     question: 'Why do so many give up?',
-    level: `\`alarms.drop_out\`, ${wholePercent(DEFAULT_ALARM_LEVELS.drop_out)}`,
+    level: `\`alarms.drop_out\`, ${wholePercent(DEFAULT_ALARM_LEVELS.drop_out)} of the interviews`,
     floor: `${LEVEL_INTERVIEWS_MIN} interviews in the days of the pace`,
     example: 'drop-out 38%, before 17%',
     ...dropOut('recent'),
@@ -287,7 +203,6 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'incidence',
     urgency: 2,
-    means: `In the days of the pace, the incidence was below ${wholePercent(SOLD_INCIDENCE_MIN)} of the incidence in the plan, or without one below \`alarms.incidence\` (${wholePercent(DEFAULT_ALARM_LEVELS.incidence)}), of at least ${LEVEL_INTERVIEWS_MIN} interviews`,
     question: 'Are these the right people?',
     level: `below ${wholePercent(SOLD_INCIDENCE_MIN)} of the incidence in the plan, else below \`alarms.incidence\`, ${wholePercent(DEFAULT_ALARM_LEVELS.incidence)}`,
     floor: `${LEVEL_INTERVIEWS_MIN} complete or screened out in the days of the pace`,
@@ -299,9 +214,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'quota_full',
     urgency: 2,
-    means: `In the days of the pace, a full quota ended at least \`alarms.quota_full\` (${wholePercent(DEFAULT_ALARM_LEVELS.quota_full)}) of at least ${LEVEL_INTERVIEWS_MIN} interviews`,
     question: 'Do we pay for people whom no quota needs?',
-    level: `\`alarms.quota_full\`, ${wholePercent(DEFAULT_ALARM_LEVELS.quota_full)}`,
+    level: `\`alarms.quota_full\`, ${wholePercent(DEFAULT_ALARM_LEVELS.quota_full)} of the interviews`,
     floor: `${LEVEL_INTERVIEWS_MIN} interviews in the days of the pace`,
     example: 'quota full for 67% of the interviews, before 0%',
     ...quotaFull('recent'),
@@ -310,9 +224,8 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'quality_rejects',
     urgency: 2,
-    means: `At least \`alarms.rejected\` (${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}) of the complete interviews, of at least ${INTERVIEWS_MIN}, were rejected for their quality`,
     question: 'Are the interviews any good?',
-    level: `\`alarms.rejected\`, ${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}`,
+    level: `\`alarms.rejected\`, ${wholePercent(DEFAULT_ALARM_LEVELS.rejected)} of the complete and rejected ones`,
     floor: `${INTERVIEWS_MIN} complete or rejected interviews`,
     example: '17% rejected for quality',
     ...rejects,
@@ -321,7 +234,6 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'source_rejects',
     urgency: 2,
-    means: `At one source, at least \`alarms.rejected\` (${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}) of the complete interviews were rejected for their quality, and ${SOURCE_TIMES_MIN} times as many as at the others; of at least ${INTERVIEWS_MIN} here and there`,
     question: 'Which source is bad?',
     level: `\`alarms.rejected\`, ${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}, and ${SOURCE_TIMES_MIN} times as many as at the others`,
     floor: `${INTERVIEWS_MIN} complete or rejected interviews here and elsewhere`,
@@ -337,7 +249,6 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'length',
     urgency: 2,
-    means: `The median of at least ${INTERVIEWS_MIN} complete interviews takes more than ${wholePercent(SOLD_LENGTH_MAX)} of the length in the plan`,
     question: 'Is it longer than was sold?',
     level: `above ${wholePercent(SOLD_LENGTH_MAX)} of the length in the plan`,
     floor: `${INTERVIEWS_MIN} complete interviews`,
@@ -348,9 +259,9 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'soft_launch',
     urgency: 3,
-    means: `Pending, and its interviews so far are beyond one of the limits of \`drop_out\`, \`incidence\`, \`quota_full\`, \`quality_rejects\` or \`length\``,
     question: 'May it open to all?',
-    level: 'those of `drop_out`, `incidence`, `quota_full`, `quality_rejects`, `length`',
+    level:
+      'pending, and beyond the level of `drop_out`, `incidence`, `quota_full`, `quality_rejects` or `length`',
     floor: 'theirs, of all interviews so far',
     example: 'soft launch: drop-out 38%',
     when: `status = 'pending' AND (${TOTALS.map(({ when }) => `coalesce(${when}, false)`).join('\n      OR ')})`,
@@ -363,22 +274,33 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'end_game',
     urgency: 3,
-    means: `At least ${wholePercent(END_GAME_MIN)} of its target, and the undecided interviews (manual action, pending analysis) are at least ${wholePercent(UNDECIDED_MIN)} of the missing ones`,
-    question: 'Are the last ones here already?',
-    level: `undecided: ${wholePercent(UNDECIDED_MIN)} of the missing ones`,
-    floor: `${wholePercent(END_GAME_MIN)} of the target`,
-    example: '12 missing, 5 undecided',
+    question: 'What do the last ones take?',
+    level: `undecided, or taken back in a week: ${wholePercent(MOVING_MIN)} of the missing ones`,
+    floor: `${wholePercent(END_GAME_MIN)} of the target; for starts, ${INTERVIEWS_MIN} interviews in the days of the pace`,
+    example: '15 missing, 6 undecided, 5 taken back in a week, needs 18 starts at the present rate',
     when: `is_open AND CAST(interviews_count AS DOUBLE) >= ${END_GAME_MIN} * sample_size
-    AND undecided >= ${UNDECIDED_MIN} * missing`,
-    text: `missing || ' missing, ' || undecided || ' undecided'`,
-    numbers: { missing: 'missing', undecided: 'undecided' },
+    AND greatest(undecided, taken_back) >= ${MOVING_MIN} * missing`,
+    text: `concat_ws(
+      ', ',
+      missing || ' missing',
+      undecided || ' undecided',
+      CASE WHEN taken_back > 0 THEN taken_back || ' taken back in a week' END,
+      'needs ' || ${counted('starts_needed', 'start')} || ' at the present rate',
+      CASE WHEN round(100 * last_quota_full_rate) > 0 THEN 'quota full for ' || ${percent('last_quota_full_rate')} || ' of the last starts' END
+    )`,
+    numbers: {
+      missing: 'missing',
+      undecided: 'undecided',
+      taken_back: 'taken_back',
+      starts_needed: 'starts_needed',
+      quota_full_percent: percentNumber('last_quota_full_rate'),
+    },
   },
   {
     kind: 'sources_behind',
     urgency: 3,
-    means: `A source lacks at least ${wholePercent(BEHIND_MIN)} of its target to be as complete as its survey`,
     question: 'Which source needs a push?',
-    level: `${wholePercent(BEHIND_MIN)} of its target behind the survey`,
+    level: `a source needs ${wholePercent(BEHIND_MIN)} of its target to be as complete as its survey`,
     example: '2 sources behind, by 91 interviews',
     when: `status IN ${IN_FIELD} AND sources_behind > 0`,
     text: `${counted('sources_behind', 'source')} || ' behind, by ' || ${counted('behind', 'interview')}`,
@@ -388,25 +310,18 @@ export const RULES: readonly Rule[] = [
   {
     kind: 'rates_moved',
     urgency: 3,
-    means: `Incidence fell or drop-out rose by at least ${wholePercent(RATE_MOVED_MIN)} in the days of the pace, with at least ${INTERVIEWS_MIN} interviews in them and before`,
     question: 'What has got worse?',
-    level: `${wholePercent(RATE_MOVED_MIN)} of the interviews, and below the level`,
+    level: `incidence fell or drop-out rose by ${wholePercent(RATE_MOVED_MIN)} of the interviews, and is not beyond its level`,
     floor: `${INTERVIEWS_MIN} interviews in the days of the pace, and before`,
     example: 'incidence from 71% to 50%',
-    when: `is_collecting AND (${INCIDENCE_FELL} OR ${DROP_OUT_ROSE})`,
-    text: `concat_ws(
-      ', ',
-      ${movedText('incidence_rate', 'incidence', INCIDENCE_FELL)},
-      ${movedText('drop_out_rate', 'drop-out', DROP_OUT_ROSE)}
-    )`,
-    numbers: { ...movedNumbers('incidence', INCIDENCE_FELL), ...movedNumbers('drop_out', DROP_OUT_ROSE) },
+    ...ratesMoved,
+    when: `is_collecting AND ${ratesMoved.when}`,
   },
   {
     kind: 'stale',
     urgency: 3,
-    means: `Not closed, and not read for ${STALE_HOURS} hours, or the last reading failed`,
     question: 'Are the numbers of today?',
-    level: `${STALE_HOURS} hours`,
+    level: `${STALE_HOURS} hours without a reading, or the last one failed; not closed`,
     example: 'not reached by the last runs',
     when: `status NOT IN ${CLOSED} AND coalesce(is_old OR last_error IS NOT NULL, true)`,
     since: 'refreshed_at',

@@ -7,9 +7,9 @@ import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../
 import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { hoursBefore, NEWEST_STEPS } from '../history/days.js'
 import { allIndividuals, individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
+import { INTERVIEWS_MIN } from './needs-action-checks.js'
 import {
   BEHIND_MIN,
-  INTERVIEWS_MIN,
   OPEN_HOURS_MIN,
   RULES,
   reasonSql,
@@ -260,6 +260,11 @@ facts AS (
     *,
     CASE WHEN due_on < today THEN 'was due ' ELSE 'due ' END || due_text AS due_words,
     ', ' || missing || ' missing' AS missing_words,
+    CASE
+      WHEN recent_interviews >= ${INTERVIEWS_MIN}
+        THEN TRY_CAST(ceil(round(missing / nullif(recent_complete_rate, 0), 6)) AS BIGINT)
+    END AS starts_needed,
+    CASE WHEN recent_interviews >= ${INTERVIEWS_MIN} THEN recent_quota_full_rate END AS last_quota_full_rate,
     ': needs ' || needed_text || ' a day' || CASE
       WHEN per_day > 0 AND status = 'fieldwork' THEN ', has ' || per_day_text
       WHEN per_day > 0 THEN ', had ' || per_day_text

@@ -24,6 +24,13 @@ const MIX = ['complete', 'screened', 'dropped', 'quota_full', 'interviews'].flat
   `arg_min(counts_before.${name}, "day")${IN_PACE} AS earlier_${name}`,
 ])
 
+/** The days up to the last known one in which a fall counts. */
+const TAKEN_BACK_DAYS = 7
+
+const TAKEN_BACK = `TRY_CAST(
+      coalesce(-sum(gain) FILTER (WHERE gain < 0 AND "day" > as_of - ${TAKEN_BACK_DAYS}), 0) AS BIGINT
+    ) AS taken_back`
+
 /** part / (part + rest), or null if a count is unknown, or fell because interviews changed their status. */
 const share = (part: string, rest: string): string =>
   `CASE WHEN ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
@@ -47,6 +54,9 @@ export const surveyPace: ViewDeclaration = {
       ...PACE_FIELDS,
       reconstructed_days: bigint.orNull(
         'How many of pace_days begin with a row of survey_progress_reconstructed; with any, the rates of the days and before are null',
+      ),
+      taken_back: bigint(
+        `Complete interviews that were taken back in the ${TAKEN_BACK_DAYS} days up to the last known one: by how many the number fell, added up over the days on which it did. Interviews that came in on such a day hide as many`,
       ),
       expected_on: date.orNull(
         'Day on which the target is reached if the pace goes on, and each source stops at its own target; null if the status is not fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
@@ -102,6 +112,9 @@ export const surveyPace: ViewDeclaration = {
         'incomplete / all interviews of the pace days; null if one of these counts fell',
       ),
       earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
+      recent_complete_rate: double.orNull(
+        'complete / all interviews of the pace days: the part of the starts that become complete; null if one of these counts fell',
+      ),
       recent_quota_full_rate: double.orNull(
         'quota_full / all interviews of the pace days; null if one of these counts fell',
       ),
@@ -132,7 +145,7 @@ known_days AS (
   FROM day_statuses d
   LEFT JOIN modifications m ON m.account = d.account AND m.survey_id = d.survey_id
 ),
-${paceSteps(surveyObservations, MIX)},
+${paceSteps(surveyObservations, [...MIX, TAKEN_BACK])},
 -- Reconstructed days have the statuses of today, so nothing shows how they moved.
 rates AS (
   SELECT
@@ -142,6 +155,7 @@ rates AS (
     CASE WHEN has_rates THEN ${share('earlier_complete', 'earlier_screened')} END AS earlier_incidence_rate,
     CASE WHEN has_rates THEN ${share('recent_dropped', '(recent_interviews - recent_dropped)')} END AS recent_drop_out_rate,
     CASE WHEN has_rates THEN ${share('earlier_dropped', '(earlier_interviews - earlier_dropped)')} END AS earlier_drop_out_rate,
+    CASE WHEN has_rates THEN ${share('recent_complete', '(recent_interviews - recent_complete)')} END AS recent_complete_rate,
     CASE WHEN has_rates THEN ${share('recent_quota_full', '(recent_interviews - recent_quota_full)')} END AS recent_quota_full_rate,
     CASE WHEN has_rates THEN ${share('earlier_quota_full', '(earlier_interviews - earlier_quota_full)')} END AS earlier_quota_full_rate
   FROM pace
@@ -193,6 +207,7 @@ SELECT
   j.per_day,
   j.gained_last_day,
   j.reconstructed_days,
+  j.taken_back,
   j.expected_on,
   j.expected_from,
   j.expected_to,
@@ -211,6 +226,7 @@ SELECT
   j.drop_out_rate,
   j.recent_drop_out_rate,
   j.earlier_drop_out_rate,
+  j.recent_complete_rate,
   j.recent_quota_full_rate,
   j.earlier_quota_full_rate,
   j.recent_interviews,

@@ -25,7 +25,6 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['error codes', errorCodes()],
     ['conformance observations', observations()],
     ['report queries', reportQueries()],
-    ['rules of needs_action', needsActionRules()],
     ['alarms', alarms()],
     ...NAMED_QUERIES.map((query) => [`query ${query.name}`, namedQuery(query)] as const),
     ['metrics of runs', metricsTable(RUN_METRICS)],
@@ -135,24 +134,14 @@ const reportQueries = (): string =>
     ALL_QUERIES.map((query) => [query.title, relationsIn(sqlOf(query)).join(', ')]),
   )
 
-const needsActionRules = (): string =>
-  markdownTable(
-    ['Urgency', 'Kind', 'When'],
-    RULES.toSorted((left, right) => left.urgency - right.urgency).map(({ urgency, kind, means }) => [
-      String(urgency),
-      `\`${kind}\``,
-      means,
-    ]),
-  )
-
 const alarms = (): string =>
   markdownTable(
-    ['Urgency', 'Kind', 'Question', 'Level', 'Floor', 'Example'],
+    ['Urgency', 'Kind', 'Question', 'Level', 'Floor', 'Text'],
     RULES.toSorted((left, right) => left.urgency - right.urgency).map((rule) => [
       String(rule.urgency),
       `\`${rule.kind}\``,
       rule.question,
-      rule.level ?? '',
+      rule.level,
       rule.floor ?? '',
       rule.example,
     ]),

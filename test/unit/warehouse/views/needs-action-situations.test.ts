@@ -134,6 +134,14 @@ const HEALTHY: Readonly<Record<string, Situation>> = {
   'pending without an interview': { night: () => ({ complete: 0 }), status: () => 'pending' },
   'nearly done, and one undecided': { night: nightly({ complete: 9.5, pending_analysis: 0.05 }) },
   'nearly done, and nothing undecided': { night: nightly({ complete: 9.5 }) },
+  'nearly done, and one taken back': {
+    night: (night) => (night < 20 ? { complete: 9.9 * night } : { complete: 187, speeder: 1 }),
+  },
+  'nearly done, and many were taken back two weeks ago': {
+    night: (night) => (night < 10 ? { complete: 11 * night } : { complete: 11 * night - 28, speeder: 17 }),
+  },
+  'nearly done, and quotas are filling up': { night: nightly({ complete: 9.5, quota_full: 5 }) },
+  'full, and many undecided': { night: nightly({ complete: 10, manual_action: 1 }) },
   'many undecided in the middle': { night: nightly({ complete: 5, pending_analysis: 2 }) },
   'a bad source, but too few interviews': {
     night: nightly({ complete: 5 }),
@@ -216,11 +224,36 @@ const ALARMING: Readonly<Record<string, Situation>> = {
   },
   'the end game': {
     night: nightly({ complete: 9.4, manual_action: 0.15, pending_analysis: 0.1 }),
-    expected: ['end_game: 12 missing, 5 undecided'],
+    expected: ['end_game: 12 missing, 5 undecided, needs 13 starts at the present rate'],
   },
   'the end game, and the undecided would be enough': {
     night: nightly({ complete: 9.75, pending_analysis: 0.5 }),
-    expected: ['end_game: 5 missing, 10 undecided'],
+    expected: ['end_game: 5 missing, 10 undecided, needs 6 starts at the present rate'],
+  },
+  'the end game, and quotas are filling up': {
+    night: nightly({ complete: 9.4, manual_action: 0.15, pending_analysis: 0.1, quota_full: 4 }),
+    expected: [
+      'end_game: 12 missing, 5 undecided, needs 18 starts at the present rate, quota full for 29% of the last starts',
+    ],
+  },
+  'the end game, and some were taken back': {
+    night: (night) => (night < 17 ? { complete: 10 * night } : { complete: 10 * night - 15, speeder: 5 }),
+    expected: [
+      'end_game: 15 missing, 0 undecided, 5 taken back in a week, needs 17 starts at the present rate',
+    ],
+  },
+  'the end game, and both': {
+    night: (night) =>
+      night < 17
+        ? { complete: 10 * night, manual_action: 3 }
+        : { complete: 10 * night - 15, speeder: 5, manual_action: 6 },
+    expected: [
+      'end_game: 15 missing, 6 undecided, 5 taken back in a week, needs 18 starts at the present rate',
+    ],
+  },
+  'the end game of a small survey': {
+    night: nightly({ complete: 2.3, pending_analysis: 0.1, target: 50 }),
+    expected: ['end_game: 4 missing, 2 undecided'],
   },
   'a soft launch with a high drop-out': {
     night: () => ({ complete: 40, screen_out: 10, incomplete: 30 }),

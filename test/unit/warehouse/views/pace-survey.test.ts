@@ -280,6 +280,36 @@ test('survey_pace gives the gain of the last known day', async () => {
   )
 })
 
+test('taken_back adds up the falls of the last seven known days', async () => {
+  const { account, expectRows } = await emptyWarehouse()
+  const cases: readonly (readonly [takenBack: number, readings: readonly Reading[]])[] = [
+    [0, nightly({ 10: 5 })],
+    [0, nightly(steady(5))],
+    [5, nightly({ 6: 20, 7: 17, 8: 25, 9: 25, 10: 23 })],
+    // Ten days are known: the fall on the third is too old, and that on the fourth is not.
+    [1, nightly({ ...steady(0, 20), 1: 22, 2: 22, 3: 21 })],
+    [0, nightly({ ...steady(0, 20), 1: 22, 2: 22 })],
+    // Of a day, the last reading counts: what came in hides what was taken back.
+    [
+      0,
+      [
+        [at(9), read(20)],
+        [at(10, 13), read(15)],
+        [at(10), read(21)],
+      ],
+    ],
+    [4, [...nightly({ 8: 20 }), [at(9), read(null)], ...nightly({ 10: 16 })]],
+  ]
+  await perform(
+    account,
+    cases.map(([, readings]) => ['a fall', readings, []]),
+  )
+  await expectRows(
+    'SELECT taken_back FROM survey_pace ORDER BY survey_id',
+    cases.map(([takenBack]) => [takenBack]),
+  )
+})
+
 test('survey_pace shows surveys that the API shows, with their own columns, if their progress is known', async () => {
   const { account, expectRows } = await emptyWarehouse()
   await list(account, [survey(1, { project_id: 'P', title: 'One' }), survey(2), survey(3)], at(1), 'full')
@@ -303,6 +333,7 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       per_day: null,
       gained_last_day: null,
       reconstructed_days: null,
+      taken_back: 0,
       expected_on: null,
       expected_from: null,
       expected_to: null,
@@ -321,6 +352,7 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       drop_out_rate: 0,
       recent_drop_out_rate: null,
       earlier_drop_out_rate: null,
+      recent_complete_rate: null,
       recent_quota_full_rate: null,
       earlier_quota_full_rate: null,
       recent_interviews: null,
