@@ -24,6 +24,8 @@ export interface MetricsTargets {
 export const DIGEST_CHANNELS = ['chat', 'teams', 'mail'] as const
 export type DigestChannel = (typeof DIGEST_CHANNELS)[number]
 
+export const FIRST_DIGESTS = ['whole', 'silent'] as const
+
 export interface MailAddress {
   /** Empty without a name. */
   readonly name: string
@@ -53,12 +55,15 @@ export interface DigestTargets {
   readonly mail: MailTarget | null
   /** Where people open the report; null if the settings have no address. */
   readonly reportUrl: string | null
+  /** Whether the first digest of an account tells all that needs action, or nothing. */
+  readonly first: (typeof FIRST_DIGESTS)[number]
 }
 
 /** The part of a row of `needs_action` that a digest has. */
 export interface DigestItem {
   readonly account: string
   readonly surveyId: number
+  readonly hashid: string
   readonly kind: string
   readonly urgency: number
   readonly title: string
@@ -67,10 +72,20 @@ export interface DigestItem {
   readonly text: string
 }
 
+/** New differences between the answers of an account and the API document. */
+export interface DigestDrift {
+  readonly account: string
+  /** As `driftName` writes them. */
+  readonly names: readonly string[]
+}
+
 /** What one channel gets. */
 export interface Digest {
+  /** Organization and date: `Fieldwork report, 2 Mar 2026`. */
+  readonly heading: string
   /** The surveys that are new, the most urgent first. */
   readonly items: readonly DigestItem[]
+  readonly drift: readonly DigestDrift[]
   /** Surveys that need action, new or not. */
   readonly surveys: number
   readonly inField: number
@@ -79,6 +94,8 @@ export interface Digest {
   /** Whether the warehouse has several accounts. */
   readonly hasAccounts: boolean
   readonly reportUrl: string | null
+  /** The setting `report.survey_url`; null if it is not set. */
+  readonly surveyUrl: string | null
 }
 
 /** The settings `notify`. */

@@ -255,7 +255,14 @@ export const digests = sync(
   'digests',
   'Since when a digest tells of an account, not of what needed action before; one row per channel and account',
   ['channel', 'account'],
-  { channel, account, since: timestamptz('Time of the first run with it, clock of the machine that ran it') },
+  {
+    channel,
+    account,
+    since: timestamptz('Time of the first run with it, clock of the machine that ran it'),
+    last_run_id: varchar.orNull(
+      'Run of its last digest; what is new in the answers of the API since then is news',
+    ),
+  },
 )
 
 export const digestItems = sync(

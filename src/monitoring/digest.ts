@@ -4,6 +4,7 @@
  */
 import { counted, cutInMiddle, humanCount } from '../base/human.js'
 import type { Digest, DigestItem, MailTarget, Target } from '../model/monitoring.js'
+import { surveyAddress } from '../model/survey-address.js'
 import { type Delivery, type DeliveryTools, deliver } from './deliver.js'
 import { JSON_TYPE } from './notify.js'
 
@@ -12,27 +13,56 @@ const ITEMS_MAX = 15
 /** UTF-16 units. */
 const [TITLE_MAX, PROJECT_MAX, REASON_MAX] = [80, 40, 120]
 
-/** `3 surveys newly need action (8 in all)`; the subject of a mail. */
-export const headline = ({ items, surveys }: Digest): string => {
+/** The longest addresses that items have as links. A longer address of the report is also left out of a chat message. */
+const URL_LENGTH_MAX = 2_000
+
+/** `Fieldwork report, 2 Mar 2026: 3 surveys newly need action (8 in all)`; the subject of a mail. */
+export const headline = (digest: Digest): string => `${digest.heading}: ${newsOf(digest)}`
+
+const newsOf = ({ items, surveys }: Digest): string => {
   const news = new Set(items.map(({ account, surveyId }) => `${account}/${surveyId}`)).size
+  if (news === 0) return 'the answers of the API have changed'
+  if (news === surveys) return `${counted(news, 'survey needs', 'surveys need')} action`
   return `${counted(news, 'survey newly needs', 'surveys newly need')} action (${humanCount(surveys)} in all)`
 }
 
 /** The lines of a mail. */
-export const digestText = (digest: Digest): string => linesOf(digest, ITEMS_MAX, (text) => text).join('\n')
+export const digestText = (digest: Digest): string =>
+  linesOf(
+    digest,
+    ITEMS_MAX,
+    (text) => text,
+    (item) => [
+      `• ${[item.title, ...item.details, item.reason].join(' · ')}`,
+      ...[item.reportUrl, item.surveyUrl].flatMap((url) => (url === null ? [] : [`  ${url}`])),
+    ],
+  ).join('\n')
 
-/** A longer address of the report is left out of a chat message. */
-const CHAT_URL_LENGTH_MAX = 2_000
-
-/** For the incoming webhooks of Slack, Mattermost and Google Chat: as many items as all of them take. */
+/** For the incoming webhooks of Slack, Mattermost and Google Chat: as many items as all of them take, and links if all fit with links. */
 export const digestChat = (digest: Digest): string => {
-  const hasUrl = digest.reportUrl !== null && digest.reportUrl.length <= CHAT_URL_LENGTH_MAX
+  const hasUrl = digest.reportUrl !== null && digest.reportUrl.length <= URL_LENGTH_MAX
   const shown = hasUrl ? digest : { ...digest, reportUrl: null }
-  const textOf = (itemsMax: number) => linesOf(shown, itemsMax, harmless).join('\n')
+  const textOf = (itemsMax: number, isLinked: boolean) =>
+    linesOf(shown, itemsMax, harmless, (item) => [chatLine(item, isLinked)]).join('\n')
+  const linked = textOf(ITEMS_MAX, true)
+  if (linked.length <= CHAT_LENGTH_MAX) return JSON.stringify({ text: linked })
   let itemsMax = ITEMS_MAX
-  while (textOf(itemsMax).length > CHAT_LENGTH_MAX) itemsMax -= 1
-  return JSON.stringify({ text: textOf(itemsMax) })
+  while (textOf(itemsMax, false).length > CHAT_LENGTH_MAX) itemsMax -= 1
+  return JSON.stringify({ text: textOf(itemsMax, false) })
 }
+
+const chatLine = ({ title, details, reason, reportUrl, surveyUrl }: Parts, isLinked: boolean): string => {
+  const first = isLinked && reportUrl !== null ? chatLink(harmless(title), reportUrl) : harmless(title)
+  const last = isLinked && surveyUrl !== null ? [chatLink(SERVICE, surveyUrl)] : []
+  return `• ${[first, ...[...details, reason].map(harmless), ...last].join(' · ')}`
+}
+
+/** All three read this form, which is that of Slack. */
+const chatLink = (text: string, url: string): string =>
+  `<${url.replaceAll(/[|()<>]/g, encodeURIComponent)}|${text}>`
+
+/** The text of a link to the survey in the service. */
+const SERVICE = 'open the survey'
 
 /** Characters of a message. Google Chat takes 4,096 and refuses a longer one; Mattermost takes 16,383, and Slack 40,000. */
 const CHAT_LENGTH_MAX = 4_096
@@ -43,24 +73,27 @@ const CHAT_LENGTH_MAX = 4_096
  * word is not markup, so names of settings stay as they are.
  */
 const LOOKALIKES: Readonly<Record<string, string>> = {
-  ...{ '<': '‹', '>': '›', '*': '∗', '~': '∼', '`': 'ˋ', '[': '［', ']': '］', '\\': '＼', _: 'ˍ' },
+  ...{ '<': '‹', '>': '›', '|': '¦', '*': '∗', '~': '∼', '`': 'ˋ', '[': '［', ']': '］', '\\': '＼', _: 'ˍ' },
 }
-const FORMATS = /[<>*~`[\]\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
+const FORMATS = /[<>|*~`[\]\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
 /** Characters after which an address, an emoji such as :x:, a tag, an entity or a mention begins or goes on. */
 const JOINTS = /[@#]|[:;](?=\S)|&(?=#?\w+;)|(?<=[\p{L}\p{N}])\.(?=\p{L})/gu
 
 const harmless = (text: string): string =>
   text.replaceAll(FORMATS, (match) => LOOKALIKES[match] ?? '').replaceAll(JOINTS, (match) => `${match}\u200b`)
 
-/** `safe` makes a text from the API harmless. */
-const linesOf = (digest: Digest, itemsMax: number, safe: (text: string) => string): readonly string[] => [
-  headline(digest),
+/** `safe` makes a text from the API harmless; `itemLines` are the lines of an item. */
+const linesOf = (
+  digest: Digest,
+  itemsMax: number,
+  safe: (text: string) => string,
+  itemLines: (item: Parts) => readonly string[],
+): readonly string[] => [
+  safe(headline(digest)),
   '',
-  ...shownOf(digest, itemsMax).map((item) => {
-    const { title, details, reason } = partsOf(item, digest)
-    return `• ${[title, ...details, reason].map(safe).join(' · ')}`
-  }),
+  ...shownOf(digest, itemsMax).flatMap((item) => itemLines(partsOf(item, digest))),
   ...restOf(digest, itemsMax),
+  ...driftOf(digest).map((text) => `• ${safe(text)}`),
   '',
   totalsOf(digest),
   ...(digest.reportUrl === null ? [] : [`Report: ${digest.reportUrl}`]),
@@ -73,18 +106,41 @@ const restOf = ({ items }: Digest, itemsMax: number): readonly string[] => {
   return left > 0 ? [`and ${humanCount(left)} more`] : []
 }
 
+/** The most accounts, and fields or values of each, that a digest names. */
+const [DRIFTED_MAX, NAMES_MAX] = [3, 3]
+
+/** `acme · new in the answers of the API: survey.priority, survey.status "archived" and 2 more`. */
+const driftOf = ({ drift, hasAccounts }: Digest): readonly string[] => {
+  const left = drift.length - DRIFTED_MAX
+  return [
+    ...drift.slice(0, DRIFTED_MAX).map(({ account, names }) => {
+      const more = names.length > NAMES_MAX ? ` and ${humanCount(names.length - NAMES_MAX)} more` : ''
+      const named = names.slice(0, NAMES_MAX).map((name) => cut(name, REASON_MAX))
+      return `${hasAccounts ? `${account} · ` : ''}new in the answers of the API: ${named.join(', ')}${more}`
+    }),
+    ...(left > 0 ? [`new in the answers for ${counted(left, 'more account')}`] : []),
+  ]
+}
+
 const totalsOf = ({ inField, interviews }: Digest): string => {
   const gained = interviews === null ? '' : `, ${counted(interviews, 'interview')} in the last 24 hours`
   return `${counted(inField, 'survey')} in the field${gained}`
 }
 
-const partsOf = (item: DigestItem, { hasAccounts }: Digest) => {
+type Parts = ReturnType<typeof partsOf>
+
+const partsOf = (item: DigestItem, { hasAccounts, reportUrl, surveyUrl }: Digest) => {
+  const { account, surveyId, hashid } = item
   const title = cut(item.title, TITLE_MAX)
   const project = cut(item.projectId ?? '', PROJECT_MAX)
   return {
-    title: title === '' ? `survey ${item.surveyId}` : title,
-    details: [...(hasAccounts ? [item.account] : []), ...(project === '' ? [] : [`project ${project}`])],
+    title: title === '' ? `survey ${surveyId}` : title,
+    details: [...(hasAccounts ? [account] : []), ...(project === '' ? [] : [`project ${project}`])],
     reason: cut(item.text, REASON_MAX),
+    /** The section of the survey in the report. */
+    reportUrl: reportUrl === null ? null : `${reportUrl}#${account}/${surveyId}`,
+    /** The survey in the service. */
+    surveyUrl: surveyUrl === null ? null : surveyAddress(surveyUrl, hashid),
   }
 }
 
@@ -100,20 +156,32 @@ const cut = (text: string, unitsMax: number): string =>
 
 const COLOURS: Readonly<Record<number, string>> = { 0: 'Attention', 1: 'Attention', 2: 'Warning' }
 
-/** For a Workflows webhook of Teams. Text of the API is only in runs, in which Adaptive Cards read no Markdown. */
+/** For a Workflows webhook of Teams: with links if the card fits with links. */
 export const digestCard = (digest: Digest): string => {
+  const linked = cardOf(digest, true)
+  return Buffer.byteLength(linked) <= CARD_BYTES_MAX ? linked : cardOf(digest, false)
+}
+
+/** Teams takes 28 KB. */
+const CARD_BYTES_MAX = 28_000
+
+/** Texts of others are only in runs, in which Adaptive Cards read no Markdown. */
+const cardOf = (digest: Digest, isLinked: boolean): string => {
   const line = (text: string, more: object = {}) => ({ type: 'TextBlock', text, wrap: true, ...more })
-  const run = (text: string, more: object) => ({ type: 'TextRun', text: withoutFunctions(text), ...more })
+  const run = (text: string, more: object = {}) => ({
+    type: 'TextRun',
+    text: withoutFunctions(text),
+    ...more,
+  })
+  const runs = (...inlines: readonly object[]) => ({ type: 'RichTextBlock', inlines })
   const rows = shownOf(digest, ITEMS_MAX).map((item) => {
-    const { title, details, reason } = partsOf(item, digest)
-    return {
-      type: 'RichTextBlock',
-      inlines: [
-        run(title, { weight: 'Bolder' }),
-        run(['', ...details, ''].join(' · '), { isSubtle: true }),
-        run(reason, { color: COLOURS[item.urgency] ?? 'Default' }),
-      ],
-    }
+    const { title, details, reason, reportUrl, surveyUrl } = partsOf(item, digest)
+    return runs(
+      run(title, { weight: 'Bolder', ...(isLinked && reportUrl !== null && opening(reportUrl)) }),
+      run(['', ...details, ''].join(' · '), { isSubtle: true }),
+      run(reason, { color: COLOURS[item.urgency] ?? 'Default' }),
+      ...(isLinked && surveyUrl !== null ? [run(' · '), run(SERVICE, opening(surveyUrl))] : []),
+    )
   })
   const { reportUrl: url } = digest
   const content = {
@@ -121,9 +189,10 @@ export const digestCard = (digest: Digest): string => {
     type: 'AdaptiveCard',
     version: '1.5',
     body: [
-      line(headline(digest), { size: 'Large', weight: 'Bolder' }),
+      runs(run(headline(digest), { size: 'Large', weight: 'Bolder' })),
       ...rows,
       ...restOf(digest, ITEMS_MAX).map((text) => line(text)),
+      ...driftOf(digest).map((text) => runs(run(text))),
       line(totalsOf(digest), { isSubtle: true, separator: true }),
     ],
     ...(url === null ? {} : { actions: [{ type: 'Action.OpenUrl', title: 'Open the report', url }] }),
@@ -132,6 +201,8 @@ export const digestCard = (digest: Digest): string => {
   const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content }
   return JSON.stringify({ type: 'message', attachments: [attachment] })
 }
+
+const opening = (url: string) => ({ selectAction: { type: 'Action.OpenUrl', url } })
 
 /** A card would evaluate `{{DATE(…)}}`. */
 const withoutFunctions = (text: string): string => text.replaceAll('{{', '{\u200b{')

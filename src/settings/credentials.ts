@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { canBeHeader } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
 import type { MailAddress } from '../model/monitoring.js'
+import { HASHID } from '../model/survey-address.js'
 import {
   bad,
   commaSeparated,
@@ -93,6 +94,21 @@ export const notifyUrl = secretUrl('such as https://hc-ping.com/8d0f…', () => 
 export const reportUrl = secretUrl('such as https://files.example.com/report.html', (value) =>
   new URL(value).password === '' ? null : 'must not contain a password: everybody who gets a digest sees it',
 ).transform((url) => new URL(url.reveal()).href)
+
+const EXAMPLE_OF_SURVEY = `such as https://survey.example.com/surveys/${HASHID}`
+
+/** The address of any survey in the service, with `{hashid}` in its path, query or fragment. It is published, so it must hold no secret. */
+export const surveyUrl = textAs(`must be a URL, ${EXAMPLE_OF_SURVEY}`, (value): Read<string> => {
+  if (!URL.canParse(value)) return bad(`must be a URL, ${EXAMPLE_OF_SURVEY}`)
+  const { protocol, username, password, host } = new URL(value)
+  if (!/^https?:$/.test(protocol)) return bad(NOT_HTTP)
+  if (/[\p{Cc}\s]/u.test(value)) return bad('must not contain white space')
+  if (username !== '' || password !== '')
+    return bad('must not contain credentials: everybody who opens the report sees it')
+  if (host.includes(HASHID) || !value.includes(HASHID))
+    return bad(`must have ${HASHID} in its path, ${EXAMPLE_OF_SURVEY}`)
+  return good(value)
+})
 
 const EXAMPLE_OF_SMTP = 'such as smtps://user@mail.example.com or smtp://mail.example.com:587'
 const SMTP_PORTS: Readonly<Record<string, number>> = { 'smtps:': 465, 'smtp:': 587 }

@@ -48,7 +48,7 @@ const digestAt = async (request: MonitoringRequest): Promise<DigestTargets | nul
   const teams = await addressAt(DIGEST, 'teams', digest, request)
   const mail = await mailAt(request)
   if (chat === null && teams === null && mail === null) return null
-  return { chat, teams, mail, reportUrl: digest.report_url ?? null }
+  return { chat, teams, mail, reportUrl: digest.report_url ?? null, first: digest.first }
 }
 
 const DIGEST: Path = ['notify', 'digest']

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
 import { DEFAULT_ALARM_LEVELS } from '../model/alarms.js'
 import { SURVEY_STATUSES } from '../model/fields.js'
+import { FIRST_DIGESTS } from '../model/monitoring.js'
 import {
   ADDRESSES,
   PUBLISH_FORMATS,
@@ -35,6 +36,7 @@ import {
   secretToken,
   smtpUrl,
   storageUrl,
+  surveyUrl,
 } from './credentials.js'
 import {
   durationFrom,
@@ -306,6 +308,11 @@ export const settingsSchema = section({
     locale: setting(locale(), 'BCP 47 language tag')
       .prefault('en-GB')
       .describe('Locale of the numbers and dates of the report, such as `de-DE`; its words are English'),
+    survey_url: setting(surveyUrl, 'URL with {hashid}')
+      .optional()
+      .describe(
+        'Where people open a survey in the service, such as `https://survey.example.com/surveys/{hashid}`; the report and digests have it as a link',
+      ),
   }).prefault({}),
   plan: setting(filePath, 'path')
     .optional()
@@ -364,7 +371,12 @@ export const settingsSchema = section({
     digest: section({
       report_url: setting(reportUrl, 'URL')
         .optional()
-        .describe('Where people open the report; each digest has it as a link'),
+        .describe(
+          'Where people open the report; each digest has it as a link, and each of its surveys one to its own section',
+        ),
+      first: choice('whole', FIRST_DIGESTS).describe(
+        'The first digest of an account: all that needs action, or nothing (`silent`), so that only what is new from then on is sent',
+      ),
       chat: notified('Slack, Mattermost or Google Chat: gets what newly needs action'),
       chat_file: fileWith('chat'),
       teams: notified('A Workflows webhook of Microsoft Teams: gets the same as an Adaptive Card'),

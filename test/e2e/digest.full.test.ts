@@ -55,6 +55,23 @@ const linesOf = async (trial: Trial): Promise<readonly string[]> => {
   return rows.map(({ title, text }) => `${title} · ${text}`)
 }
 
+/** The addresses of surveys in a message, in its order: of the section of the report, and of the survey in the service. */
+const addressesOf = async (trial: Trial, lines: readonly string[]): Promise<readonly string[]> => {
+  const rows = await trial.rows('SELECT DISTINCT account, id, title, hashid FROM surveys')
+  return lines.flatMap((line) => {
+    const row = rows.find(({ title }) => line.startsWith(`${title} · `))
+    return [`${REPORT_URL}#${row?.account}/${row?.id}`, `https://survey.example.com/surveys/${row?.hashid}`]
+  })
+}
+
+/** The text of a chat without its links. */
+const unlinked = (text: string): string =>
+  text.replaceAll(/ · <[^|>]*\|open the survey>/g, '').replaceAll(/<[^|>]*\|([^>]*)>/g, '$1')
+const linksIn = (text: string): readonly string[] =>
+  [...text.matchAll(/<([^|>]*)\|/g)].flatMap(([, url]) => url ?? [])
+/** The text of a mail without the lines of addresses. */
+const withoutAddresses = (text: string): string => text.replaceAll(/^ {2}https:.*\n/gm, '')
+
 /** A reason says how many days it has lasted, so it is recognized by its survey. */
 const isAmong = (lines: readonly string[]) => (line: string) =>
   lines.some((other) => other.split(' · ')[0] === line.split(' · ')[0])
@@ -63,14 +80,17 @@ const bodyOf = (receiver: Receiver, path: string) =>
   receiver.received.filter((one) => one.path === path).map(({ body }) => JSON.parse(body))
 
 const itemsIn = (text = ''): readonly string[] =>
-  text.split('\n').flatMap((line) => (line.startsWith('• ') ? [line.slice(2)] : []))
+  unlinked(text)
+    .split('\n')
+    .flatMap((line) => (line.startsWith('• ') ? [line.slice(2)] : []))
 
 interface RichText {
   readonly type: string
-  readonly inlines?: readonly { readonly text: string }[]
+  readonly inlines?: readonly { readonly text: string; readonly selectAction?: { readonly url: string } }[]
 }
-const itemsOfCard = (body: readonly RichText[]): readonly string[] =>
-  body.flatMap(({ inlines }) => (inlines === undefined ? [] : [inlines.map(({ text }) => text).join('')]))
+const textOf = ({ inlines = [] }: RichText): string => inlines.map(({ text }) => text).join('')
+const linksOfCard = (body: readonly RichText[]): readonly string[] =>
+  body.flatMap(({ inlines = [] }) => inlines.flatMap(({ selectAction }) => selectAction?.url ?? []))
 
 const openDigests = async (
   context: Parameters<typeof openTrial>[0],
@@ -80,9 +100,11 @@ const openDigests = async (
   const receiver = await startReceiver(context.onTestFinished)
   const settings = (digest: object = {}) =>
     trial.settings({
+      report: { title: 'Acme Insights', survey_url: 'https://survey.example.com/surveys/{hashid}' },
       notify: {
         digest: {
           report_url: REPORT_URL,
+          first: 'silent',
           chat: `${receiver.url}${CHAT}`,
           ...(mailServer === null ? {} : { mail: mailTo(mailServer) }),
           ...digest,
@@ -101,14 +123,13 @@ const mailTo = ({ port }: Pick<MailServer, 'port'>) => ({
 test.concurrent('digests of many nights tell each item once, and again only if it went and came back', async (context) => {
   const mailServer = await startMailServer(context.onTestFinished)
   const { trial, receiver, settings } = await openDigests(context, mailServer)
-  const config = await settings({ teams: `${receiver.url}${TEAMS}` })
+  const config = await settings({ first: 'whole', teams: `${receiver.url}${TEAMS}` })
   let before: readonly string[] = []
   let told = 0
   for (let night = 0; night < NIGHTS; night += 1) {
     expect(await sync(trial, night, config, 'duckdb,report')).toMatchObject({ code: 0, stderr: '' })
     const lines = await linesOf(trial)
-    // The first night is silent.
-    const news = night === 0 ? [] : lines.filter((line) => !isAmong(before)(line))
+    const news = lines.filter((line) => !isAmong(before)(line))
     before = lines
     told += news.length
     const messages = [bodyOf(receiver, CHAT), bodyOf(receiver, TEAMS), mailServer.mails]
@@ -120,30 +141,72 @@ test.concurrent('digests of many nights tell each item once, and again only if i
     mailServer.mails.length = 0
     if (mail === undefined) continue
     const one = news.length === 1
-    const subject = `${news.length} survey${one ? ' newly needs' : 's newly need'} action (${lines.length} in all)`
+    const newly = `survey${one ? ' newly needs' : 's newly need'} action (${lines.length} in all)`
+    const all = `survey${one ? ' needs' : 's need'} action`
+    const subject = `Acme Insights, ${night + 1} Mar 2026: ${news.length} ${news.length === lines.length ? all : newly}`
     const [totals] = await trial.rows(
-      `SELECT count(*) || ' surveys in the field, ' || sum(gained_last_day) || ' interviews in the last 24 hours' AS line
+      `SELECT count(*) || ' surveys in the field' || coalesce(', ' || sum(gained_last_day) || ' interviews in the last 24 hours', '') AS line
         FROM survey_pace WHERE status IN ('fieldwork', 'deviating_from_specs')`,
     )
-    expect(chat.text.split('\n')).toEqual([
+    expect(unlinked(chat.text).split('\n')).toEqual([
       ...[subject, '', ...news.map((line) => `• ${line}`), ''],
       ...[totals?.line, `Report: ${REPORT_URL}`],
     ])
     const { content, contentType } = card.attachments[0]
     expect([card.type, contentType]).toEqual(['message', 'application/vnd.microsoft.card.adaptive'])
     expect(cardProblems(content)).toEqual([])
-    expect(itemsOfCard(content.body)).toEqual(news)
+    expect(content.body.map(textOf).slice(0, news.length + 1)).toEqual([
+      subject,
+      ...news.map((line) => `${line} · open the survey`),
+    ])
+    const links = await addressesOf(trial, news)
+    expect(linksOfCard(content.body)).toEqual(links)
+    expect(linksIn(chat.text)).toEqual(links)
     expect(content.actions).toEqual([{ type: 'Action.OpenUrl', title: 'Open the report', url: REPORT_URL }])
     const { email, envelope } = mail
     expect(envelope).toEqual(['fieldwork@example.com', 'ann@example.com', 'ben@example.com'])
     expect(email).toMatchObject({ subject, from: { name: 'Fieldwork', address: 'fieldwork@example.com' } })
-    expect(email.text?.trimEnd()).toBe(chat.text)
+    const text = email.text?.trimEnd() ?? ''
+    expect(withoutAddresses(text)).toBe(unlinked(chat.text))
+    expect(text.match(/(?<=^ {2})https:.*/gm)).toEqual(links)
     // The state that the mail tells of is the one that is published next.
     expect(email.attachments).toMatchObject([{ filename: 'report.html', mimeType: 'text/html' }])
     const page = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
     expect(email.attachments[0]?.content === page).toBe(true)
   }
   expect(told).toBeGreaterThan(SURVEYS)
+})
+
+test.concurrent('a first digest may be silent; what is new in the answers is told once, also after a failed delivery', async (context) => {
+  const { trial, receiver, settings } = await openDigests(context)
+  const config = await settings()
+  const answer = (more: object) => {
+    for (const one of trial.api.surveys) Object.assign(one.survey, more)
+  }
+  answer({ mood: 'sunny' })
+  await sync(trial, 0, config)
+  expect(receiver.received).toEqual([])
+  answer({ priority: 1 })
+  receiver.answer = (_, response) => response.writeHead(404).end()
+  await sync(trial, 1, config)
+  receiver.answer = (_, response) => response.end()
+  answer({ status: 'archived', updated_at: trial.api.now.toISOString() })
+  await trial.runWarm(['sync', ...config])
+  const [failed, told, ...more] = bodyOf(receiver, CHAT).map(({ text }) =>
+    text.split('\n').filter((line: string) => line.includes('new in')),
+  )
+  expect(failed).toEqual(['• new in the answers of the API: survey.\u200bpriority'])
+  expect(told).toEqual([
+    '• new in the answers of the API: survey.\u200bpriority, survey.\u200bstatus "archived"',
+  ])
+  expect(more).toEqual([])
+  await sync(trial, 2, config)
+  expect(
+    bodyOf(receiver, CHAT)
+      .slice(2)
+      .map(({ text }) => text)
+      .join(''),
+  ).not.toContain('new in')
 })
 
 test.concurrent('a run that is killed after the delivery tells it again, and then no more', async (context) => {
@@ -229,7 +292,9 @@ test.concurrent('what was sent survives a lost work database', async (context) =
 test.concurrent('what was sent survives in a bucket from pod to pod', async (context) => {
   const trial = await openBucketTrial(context, scriptedSurveys(SURVEYS, {}, 1))
   const receiver = await startReceiver(context.onTestFinished)
-  const config = await trial.settings({ notify: { digest: { chat: `${receiver.url}${CHAT}` } } })
+  const config = await trial.settings({
+    notify: { digest: { first: 'silent', chat: `${receiver.url}${CHAT}` } },
+  })
   for (const night of [0, 1, 1]) {
     begin(trial, night)
     expect(await trial.runWarm(['sync', ...config], await trial.pod())).toMatchObject({ code: 0 })

@@ -10,8 +10,9 @@ import { once } from '../../base/once.js'
 import { onAbort } from '../../base/signals.js'
 import { createTimeLimit } from '../../base/time-limit.js'
 import { instantFromMs } from '../../model/instant.js'
-import { DIGEST_CHANNELS, type DigestTargets } from '../../model/monitoring.js'
+import { DIGEST_CHANNELS, type Digest, type DigestTargets } from '../../model/monitoring.js'
 import { sendDigest } from '../../monitoring/digest.js'
+import { datedTitle } from '../../publish/report/formats.js'
 import type { Settings } from '../../settings/settings.js'
 import { type News, readNews, rememberNews } from '../../warehouse/history/digests.js'
 import type { CommittedRun } from '../warehouse-run.js'
@@ -29,15 +30,15 @@ const MAIL_MS_MAX = 120_000
 
 /** Never rejects: a digest that fails is one warning, and never changes how the run ends. */
 export const tellDigests = async (options: TellDigests): Promise<void> => {
-  const { database, targets, signal, redact, log } = options
+  const { database, targets, runId, signal, redact, log } = options
   const channels = DIGEST_CHANNELS.filter((channel) => targets[channel] !== null)
   try {
     const news = await database.interruptibly(signal, () =>
-      database.transaction((sql) => readNews(sql, channels)),
+      database.transaction((sql) => readNews(sql, channels, { runId, first: targets.first })),
     )
     const renderReport = once(() => reportOf(options))
     // A report takes seconds in a large warehouse, which do not count as delivery time.
-    if (news.some(({ channel, digest }) => channel === 'mail' && digest.items.length > 0))
+    if (news.some(({ channel, digest }) => channel === 'mail' && isNews(digest)))
       await renderReport().catch(() => undefined)
     const tell = async (news: News) => {
       using limit = createTimeLimit(systemClock)
@@ -60,17 +61,24 @@ const reportOf = async ({ database, page, signal }: TellDigests): Promise<string
   return renderReport(rows, page).html
 }
 
+const isNews = ({ items, drift }: News['digest']): boolean => items.length + drift.length > 0
+
 const tellOne = async (
-  { database, targets, runId, redact, log }: TellDigests,
+  { database, targets, page, runId, redact, log }: TellDigests,
   news: News,
   sending: { readonly renderReport: () => Promise<string>; readonly signal: AbortSignal },
 ): Promise<void> => {
   const { channel, firstTime, silent, gone } = news
   const target = targets[channel]
   if (target === null) return
-  const digest = { ...news.digest, reportUrl: targets.reportUrl }
+  const digest: Digest = {
+    ...news.digest,
+    heading: datedTitle(page, news.newestAt),
+    reportUrl: targets.reportUrl,
+    surveyUrl: page.survey_url ?? null,
+  }
   const { setting } = target
-  let isTold = digest.items.length === 0
+  let isTold = !isNews(digest)
   try {
     if (!isTold) {
       const tools = { clock: systemClock, signal: sending.signal, redact }
@@ -83,7 +91,7 @@ const tellOne = async (
         )
       else log.info({ setting, items: digest.items.length }, 'a digest was sent')
     }
-    if (firstTime.length + silent.length + gone.length + digest.items.length === 0) return
+    if (firstTime.length + silent.length + gone.length === 0 && !isNews(digest)) return
     const at = instantFromMs(systemClock.nowMs())
     await database.transaction((sql) => rememberNews(sql, news, { isTold, runId, at }))
   } catch (error) {

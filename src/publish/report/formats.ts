@@ -8,6 +8,8 @@ export interface ReportSettings {
   readonly time_zone: string
   /** BCP 47 tag of the numbers and dates. The words of the page are English. */
   readonly locale: string
+  /** Where a survey opens in the service, with `{hashid}`. */
+  readonly survey_url?: string | undefined
 }
 
 export type Formats = ReturnType<typeof createFormats>
@@ -80,3 +82,7 @@ export const createFormats = ({
     shortDay: orUnknown((value: Day) => shortDays.format(msOf(value))),
   }
 }
+
+/** `Fieldwork report, 2 Mar 2026`: the day of the newest reading. */
+export const datedTitle = (settings: ReportSettings, newest: Instant | null): string =>
+  [settings.title, ...(newest === null ? [] : [createFormats(settings).date(newest)])].join(', ')

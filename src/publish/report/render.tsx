@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { renderToString } from 'preact-render-to-string'
 import { packageVersion } from '../../base/version.js'
-import { createFormats, type ReportSettings } from './formats.js'
+import { createFormats, datedTitle, type ReportSettings } from './formats.js'
 import { Footer, Header, Overview } from './page/page.js'
 import { SCRIPT } from './page/script.js'
 import { pageNumbers, STYLE } from './page/style.js'
@@ -29,11 +29,15 @@ export const renderReport = (
   rows: ReportRows,
   settings: ReportSettings,
 ): { readonly html: string; readonly sections: number } => {
-  const page = { rows, formats: createFormats(settings), sections: new Set<string>() }
+  const page = {
+    rows,
+    formats: createFormats(settings),
+    sections: new Set<string>(),
+    surveyUrl: settings.survey_url ?? null,
+  }
   const sections = sectionsOf(page)
   const whole: ReportPage = { ...page, sections: new Set(sections.keys()) }
-  const newest = newestReading(rows)
-  const title = [settings.title, ...(newest === null ? [] : [page.formats.date(newest)])].join(', ')
+  const title = datedTitle(settings, newestReading(rows))
   const style = `${STYLE}${pageNumbers(title)}`
   const html = `${REPORT_START}
 <meta charset="utf-8">

@@ -5,13 +5,14 @@ import { digestCard, digestChat, digestText, headline } from '../../../src/monit
 import { cardProblems } from '../../support/monitoring/adaptive-card.js'
 
 const item = (more: Partial<DigestItem> = {}): DigestItem => ({
-  ...{ account: 'acme', surveyId: 1, kind: 'paused', urgency: 1 },
+  ...{ account: 'acme', surveyId: 1, hashid: 'k7f2a9', kind: 'paused', urgency: 1 },
   ...{ title: 'Brand tracker', projectId: 'P-1', text: 'paused for 2 days' },
   ...more,
 })
 
 const digestOf = (items: readonly DigestItem[], more: Partial<Digest> = {}): Digest => ({
-  ...{ items, surveys: 8, inField: 1_200, interviews: 3_456, hasAccounts: false, reportUrl: null },
+  ...{ heading: 'Acme Insights, 2 Mar 2026', items, drift: [], surveys: 8 },
+  ...{ inField: 1_200, interviews: 3_456, hasAccounts: false, reportUrl: null, surveyUrl: null },
   ...more,
 })
 
@@ -22,11 +23,14 @@ test('it counts surveys in its first line, and has a line for each reason', () =
     item({ surveyId: 2, projectId: null }),
   ]
   expect(digestText(digestOf(items, { reportUrl: 'https://files.example.com/a_b*c.html' }))).toBe(
-    `2 surveys newly need action (8 in all)
+    `Acme Insights, 2 Mar 2026: 2 surveys newly need action (8 in all)
 
 • Brand tracker · project P-1 · paused for 2 days
+  https://files.example.com/a_b*c.html#acme/1
 • Brand tracker · project P-1 · slips 12 days
+  https://files.example.com/a_b*c.html#acme/1
 • Brand tracker · paused for 2 days
+  https://files.example.com/a_b*c.html#acme/2
 
 1,200 surveys in the field, 3,456 interviews in the last 24 hours
 Report: https://files.example.com/a_b*c.html`,
@@ -38,7 +42,7 @@ test('one of each is singular; what is not known is left out; accounts are named
     ...{ surveys: 1, inField: 1, interviews: null, hasAccounts: true },
   })
   expect(digestText(digest)).toBe(
-    `1 survey newly needs action (1 in all)
+    `Acme Insights, 2 Mar 2026: 1 survey needs action
 
 • survey 1 · acme · paused for 2 days
 
@@ -58,6 +62,72 @@ test('a card shows in colour what somebody should act on', () => {
   ])
 })
 
+test('the subject says when all surveys that need action are new, and when only the answers are', () => {
+  const drift = [
+    { account: 'acme', names: ['survey.priority', 'survey.status "archived"', 'survey.a', 'survey.b'] },
+  ]
+  expect(headline(digestOf([item()], { surveys: 1 }))).toBe(
+    'Acme Insights, 2 Mar 2026: 1 survey needs action',
+  )
+  expect(headline(digestOf([item(), item({ surveyId: 2 })], { surveys: 2, drift }))).toBe(
+    'Acme Insights, 2 Mar 2026: 2 surveys need action',
+  )
+  expect(digestText(digestOf([], { drift }))).toBe(
+    `Acme Insights, 2 Mar 2026: the answers of the API have changed
+
+• new in the answers of the API: survey.priority, survey.status "archived", survey.a and 1 more
+
+1,200 surveys in the field, 3,456 interviews in the last 24 hours`,
+  )
+  const many = ['a', 'b', 'c', 'd', 'e'].map((account) => ({ account, names: ['survey.<b>x'] }))
+  const { text } = JSON.parse(digestChat(digestOf([], { drift: many, hasAccounts: true })))
+  expect(text.split('\n').slice(2, 6)).toEqual([
+    '• a · new in the answers of the API: survey.‹b›x',
+    '• b · new in the answers of the API: survey.‹b›x',
+    '• c · new in the answers of the API: survey.‹b›x',
+    '• new in the answers for 2 more accounts',
+  ])
+})
+
+const LINKED = {
+  reportUrl: 'https://files.example.com/report.html?a=1|2',
+  surveyUrl: 'https://survey.example.com/{hashid}/edit',
+}
+
+test('each survey has a link to its section of the report, and one to the service', () => {
+  const digest = digestOf([item({ title: 'A > B | C', hashid: 'a/b?c😀_-' })], LINKED)
+  expect(digestText(digest).split('\n').slice(3, 5)).toEqual([
+    '  https://files.example.com/report.html?a=1|2#acme/1',
+    '  https://survey.example.com/a%2Fb%3Fc%F0%9F%98%80_-/edit',
+  ])
+  expect(JSON.parse(digestChat(digest)).text.split('\n')[2]).toBe(
+    '• <https://files.example.com/report.html?a=1%7C2#acme/1|A › B ¦ C> · project P-1 · paused for 2 days · ' +
+      '<https://survey.example.com/a%2Fb%3Fc%F0%9F%98%80_-/edit|open the survey>',
+  )
+  const { content } = JSON.parse(digestCard(digest)).attachments[0]
+  expect(cardProblems(content)).toEqual([])
+  expect(
+    content.body[1].inlines.map(({ selectAction }: { selectAction?: { url: string } }) => selectAction?.url),
+  ).toEqual([
+    'https://files.example.com/report.html?a=1|2#acme/1',
+    ...[undefined, undefined, undefined],
+    'https://survey.example.com/a%2Fb%3Fc%F0%9F%98%80_-/edit',
+  ])
+})
+
+test('links give way to items where a message has no room for both', () => {
+  const items = Array.from({ length: 15 }, (_, surveyId) => item({ surveyId }))
+  const surveyUrl = `https://survey.example.com/${'a'.repeat(1_900)}/{hashid}`
+  const digest = digestOf(items, { ...LINKED, surveyUrl })
+  const { text } = JSON.parse(digestChat(digest))
+  expect(
+    text.split('\n').filter((line: string) => line === '• Brand tracker · project P-1 · paused for 2 days'),
+  ).toHaveLength(15)
+  const card = digestCard(digest)
+  expect(Buffer.byteLength(card)).toBeLessThan(28_000)
+  expect(card).not.toContain('selectAction')
+})
+
 test('a long title keeps its end, and no half of a character', () => {
   const title = `${'😀'.repeat(60)} wave 12 FR`
   const [, , line = ''] = digestText(digestOf([item({ title, projectId: 'P'.repeat(99) })])).split('\n')
@@ -70,9 +140,9 @@ test('it is short, whatever the number of items and their texts', () => {
     item({ surveyId, title: long, projectId: long, text: long }),
   )
   const digest = digestOf(items, { hasAccounts: true })
-  expect(headline(digest)).toBe('5,000 surveys newly need action (8 in all)')
+  expect(headline(digest)).toBe('Acme Insights, 2 Mar 2026: 5,000 surveys newly need action (8 in all)')
   const { text } = JSON.parse(digestChat(digest))
-  expect(text).toContain('\nand 4,985 more\n')
+  expect(text).toContain('\nand 4,986 more\n')
   // Google Chat takes 4,096 characters, Teams 28 KB.
   expect(text.length).toBeLessThan(4_096)
   expect(Buffer.byteLength(digestCard(digest))).toBeLessThan(28_000)
@@ -117,7 +187,6 @@ test('nothing of the API is Markdown or a function in a card, which its clients 
   // A text block has Markdown.
   const blocks = content.body.filter(({ type }: { type: string }) => type === 'TextBlock')
   expect(blocks.map(({ text }: { text: string }) => text)).toEqual([
-    '5 surveys newly need action (8 in all)',
     '1,200 surveys in the field, 3,456 interviews in the last 24 hours',
   ])
   expect(JSON.stringify(content)).not.toContain('{{')

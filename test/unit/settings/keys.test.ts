@@ -10,6 +10,7 @@ test('every key has a type and a meaning, and only credentials, the shared cap, 
   expect(keys.filter(({ defaultText }) => defaultText === null).map(({ path }) => path)).toEqual([
     ...below('accounts[]', 'base_url', 'id', 'token', 'token_file', 'rate_limit.shared'),
     ...below('storage', 'url', 'endpoint', 'region', 'path_style'),
+    'report.survey_url',
     'plan',
     ...below('metrics', 'file', 'pushgateway', 'pushgateway_file'),
     ...below('notify', ...notify),

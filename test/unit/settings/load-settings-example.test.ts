@@ -38,11 +38,11 @@ test('the example has every key; token_file, which excludes token, and the keys 
       '$1',
     )
     .replaceAll(
-      /^# ( {2}digest:| {4}(?:report_url|chat|teams|mail):.*| {6}(?:smtp|password|from|to):.*)$/gm,
+      /^# ( {2}digest:| {4}(?:report_url|first|chat|teams|mail):.*| {6}(?:smtp|password|from|to):.*)$/gm,
       '$1',
     )
     .replaceAll(/^# ( {2,})# ([a-z]+_file: )/gm, '$1$2')
-    .replaceAll(/^( {2})# ( *(?:daily_windows:|days:|sources:))/gm, '$1$2')
+    .replaceAll(/^( {2})# ( *(?:daily_windows:|days:|sources:|survey_url:))/gm, '$1$2')
   expect(withTokenFile).not.toBe(example)
   expect([...pathsOf(parse(withTokenFile))].sort()).toEqual(
     settingKeys()

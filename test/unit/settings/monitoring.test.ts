@@ -151,7 +151,7 @@ test('a digest has its addresses, and a mail server with the port of its scheme'
   expect(settings.notify).toMatchObject({
     webhook: null,
     digest: {
-      ...{ chat: null, teams: null, reportUrl: 'https://files.example/a?b=c' },
+      ...{ chat: null, teams: null, reportUrl: 'https://files.example/a?b=c', first: 'whole' },
       mail: {
         ...{ host: 'mail.example', port: 465, tls: 'always', login: { user: 'me@example.com' } },
         from: { name: 'Fieldwork', address: 'a@example.com' },
@@ -225,6 +225,7 @@ test.each([
     MAIL.replace(/to:.*/, 'to: []'),
     'notify.digest.mail.to must be a list of 1 to 50 mail addresses',
   ],
+  ['another first digest', '    first: loud\n', 'notify.digest.first must be one of whole, silent'],
   [
     'a password for all readers',
     '    report_url: https://me:pass-word@files.example\n',
@@ -240,4 +241,24 @@ test.each([
   expect(found).toContain(problem)
   expect(found).not.toContain('pass-word')
   expect(more).toEqual([])
+})
+
+test.each([
+  ['ftp://survey.example/{hashid}', 'must begin with https:// or http://'],
+  ['survey.example/{hashid}', 'must be a URL, such as https://survey.example.com/surveys/{hashid}'],
+  ['https://survey.example/{id}', 'must have {hashid} in its path, such as'],
+  ['https://{hashid}.example/x', 'must have {hashid} in its path, such as'],
+  ['https://a:b@survey.example/{hashid}', 'must not contain credentials'],
+  ['"https://survey.example/ {hashid}"', 'must not contain white space'],
+])('the address of a survey %s is refused', async (url, problem) => {
+  const [found, ...more] = await problemsOf(withSection(`report:\n  survey_url: ${url}\n`))
+  expect(found).toContain(`report.survey_url ${problem}`)
+  expect(more).toEqual([])
+})
+
+test('the address of a survey is kept as it is written', async () => {
+  const survey_url = 'https://survey.example/#/surveys/{hashid}?tab=1'
+  expect((await load(withSection(`report:\n  survey_url: "${survey_url}"\n`))).report).toMatchObject({
+    survey_url,
+  })
 })

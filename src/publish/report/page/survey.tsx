@@ -1,6 +1,7 @@
 /** The section of a survey: figures, charts, sources, history, and the time of each number. */
 import type { JSX } from 'preact'
 import type { z } from 'zod'
+import { surveyAddress } from '../../../model/survey-address.js'
 import { CompletesChart } from '../charts/completes.js'
 import { StatusChart } from '../charts/statuses.js'
 import { type Formats, UNKNOWN } from '../formats.js'
@@ -24,6 +25,14 @@ import {
   titleOf,
 } from './words.js'
 
+/** The number of the survey, as a link to the service if the settings say where a survey opens. */
+const SurveyInService = ({ survey, page }: { readonly survey: SurveyRow } & PartProps): JSX.Element => {
+  const { survey_id, hashid } = survey
+  const text = `Survey ${survey_id}`
+  if (page.surveyUrl === null || hashid === null) return <>{text}</>
+  return <a href={surveyAddress(page.surveyUrl, hashid)}>{text}</a>
+}
+
 export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartProps): JSX.Element => {
   const { rows, formats } = page
   const key = keyOf(survey)
@@ -39,7 +48,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         <bdi>{titleOf(survey)}</bdi>
       </h2>
       <p class="meta" data-list="surveys">
-        <Status status={status} /> Survey {survey_id}
+        <Status status={status} /> <SurveyInService survey={survey} page={page} />
         {project_id !== null && project_id !== '' && (
           <>
             , project <bdi>{project_id}</bdi>

@@ -13,6 +13,8 @@ export interface ReportPage {
   readonly formats: Formats
   /** The surveys, by key, that have a section. */
   readonly sections: ReadonlySet<string>
+  /** The setting `report.survey_url`; null if it is not set. */
+  readonly surveyUrl: string | null
 }
 
 export interface PartProps {

@@ -46,6 +46,7 @@ export const survey = {
         length_of_interview: maybe.count,
         last_error: maybe.text,
         excluded_by: maybe.text,
+        hashid: maybe.text,
       },
       ...{ _first_seen_at: at, listed_at: maybe.at, sources_listed_at: maybe.at },
       sources_known_at: maybe.at,
@@ -56,7 +57,7 @@ export const survey = {
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
   p.sold_incidence, p.launch_incidence_rate, p.sold_loi_minutes, p.opened_on, p.expected_by_today, p.cost, p.cost_at_target, p.currency,
-  s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END AS sources_known_at, f.last_error, f.excluded_by
+  s.hashid, s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END AS sources_known_at, f.last_error, f.excluded_by
 FROM survey_pace p
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
 JOIN survey_progress g ON g.account = p.account AND g.survey_id = p.survey_id

@@ -1,5 +1,6 @@
-/** What is new for a channel: each row once, again after it was gone, and nothing of what an account had at first. */
+/** What is new for a channel: each row once, again after it was gone, and of what an account had at first all or nothing. */
 import { expect, test } from 'vitest'
+import { FIRST_DIGESTS } from '../../../../src/model/monitoring.js'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { readNews, rememberNews } from '../../../../src/warehouse/history/digests.js'
@@ -17,14 +18,16 @@ interface Night {
   readonly bolt?: readonly number[]
   /** Channels whose delivery fails. */
   readonly fails?: readonly string[]
+  /** What a new account has at first. */
+  readonly first?: readonly string[]
   readonly chat: readonly string[]
   readonly mail?: readonly string[]
 }
 
 const NIGHTS: readonly Night[] = [
-  { acme: [1], chat: [] },
+  { acme: [1], first: ['acme/1'], chat: [] },
   { acme: [1, 2], chat: ['acme/2'] },
-  { acme: [1, 2], bolt: [1], chat: [] },
+  { acme: [1, 2], bolt: [1], first: ['bolt/1'], chat: [] },
   { acme: [2], bolt: [1, 3], chat: ['bolt/3'] },
   { acme: [1, 2], bolt: [1, 3], fails: ['chat'], chat: ['acme/1'] },
   // What was not delivered and is still there comes again, and only to the channel that failed.
@@ -33,15 +36,18 @@ const NIGHTS: readonly Night[] = [
   { acme: [1, 2, 3], bolt: [1, 3], chat: ['acme/3'], mail: ['acme/3'] },
 ]
 
-test('each row is new once for each channel', async () => {
+test.each(FIRST_DIGESTS)('each row is new once for each channel, with a %s first digest', async (first) => {
   const { database, account, rows } = await testWarehouse()
   const bolt = accountWarehouse(database, 'bolt')
   // The first four have each kind once, apart from a delivery that fails.
   const nights = some(NIGHTS, 4)
-  for (const [night, { acme: paused, bolt: ofBolt, fails = [], chat, mail = chat }] of nights.entries()) {
+  for (const [night, { acme: paused, bolt: ofBolt, fails = [], ...expected }] of nights.entries()) {
+    const atFirst = first === 'whole' ? (expected.first ?? []) : []
+    const chat = [...atFirst, ...expected.chat]
+    const mail = [...atFirst, ...(expected.mail ?? expected.chat)]
     await read(account, paused, night)
     if (ofBolt !== undefined) await read(bolt, ofBolt, night)
-    const news = await database.transaction((sql) => readNews(sql, ['chat', 'mail']))
+    const news = await database.transaction((sql) => readNews(sql, ['chat', 'mail'], { runId: RUN, first }))
     expect(
       news.map(({ digest }) => digest.items.map(({ account: of, surveyId }) => `${of}/${surveyId}`)),
     ).toEqual([chat, mail])
