@@ -72,6 +72,8 @@ export const createFormats = ({
       [(Math.abs(value) < 100 ? cents : roundest).format(value), currency ?? ''].join(' ').trim(),
     rate: number({ style: 'percent', maximumFractionDigits: 0 }),
     fineRate: number({ style: 'percent', maximumFractionDigits: 1 }),
+    /** With one digit after the point, so that they align. */
+    minutes: number({ minimumFractionDigits: 1, maximumFractionDigits: 1 }),
     signed: number({ signDisplay: 'exceptZero' }),
     instant: orUnknown((value: Instant) => instants.format(instantToMs(value))),
     date: orUnknown((value: Instant) => dates.format(instantToMs(value))),

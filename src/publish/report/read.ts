@@ -15,7 +15,7 @@ import { createShownRows } from './shown-rows.js'
 export const ALL_QUERIES: readonly Query[] = [overview, survey, run].flatMap((of) => Object.values<Query>(of))
 
 /** Views that several queries read. */
-const EVALUATED = ['survey_pace', 'sample_source_pace', 'record_changes', 'needs_action']
+const EVALUATED = ['survey_pace', 'sample_source_pace', 'source_overview', 'record_changes', 'needs_action']
 /** Rows of the history of a survey that its section shows. */
 const HISTORY_ROWS = 12
 
@@ -58,6 +58,7 @@ const readQueries = async (sql: Sql) => {
     curves: group(await rowsOf(dayRow, thinnedDays(`temp.${SHOWN}`)), keyOf),
     interviews: group(await readShown(survey.interviews), keyOf),
     sources: group(await readShown(survey.sources), keyOf),
+    quality: group(await readShown(survey.quality), keyOf),
     history: group(await readShown(survey.history, NEWEST_CHANGES), keyOf),
     runs: await read(run.runs),
     requests: await read(run.requests),

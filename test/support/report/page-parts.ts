@@ -85,9 +85,8 @@ const compareTables = async ({ parts, rowsOf, timeZone }: Comparison): Promise<n
     const found = await rowsOf(query)
     const all = query === 'timeline' ? lastOfEach(found) : query === 'needs-action' ? together(found) : found
     const expected = all.filter((row) => survey === '' || keyOf(row) === survey)
-    expect(rows, key).toEqual(
-      expected.slice(0, query === 'history' ? 12 : undefined).map(cells[query] ?? (() => ['?'])),
-    )
+    const texts = expected.slice(0, query === 'history' ? 12 : undefined).map(cells[query] ?? (() => ['?']))
+    expect(rows, key).toEqual(query === 'source-quality' ? withoutEmptyColumns(texts) : texts)
     compared += expected.length
   }
   return compared
@@ -170,6 +169,9 @@ const compareOverview = async ({ parts, rowsOf, timeZone }: Comparison): Promise
   )
 }
 
+const withoutEmptyColumns = (rows: readonly (readonly string[])[]): readonly (readonly string[])[] =>
+  rows.map((row) => row.filter((_, column) => rows.some((other) => other[column] !== NONE)))
+
 const keyOf = (row: Row): string => `${row.account}/${row.survey_id}`
 
 /** The status that each survey has now, in the order of the rows. */
@@ -242,6 +244,7 @@ const formatter = (timeZone: string) => {
       number({ maximumFractionDigits: Math.abs(Number(value)) < 100 ? 1 : 0 })(value),
     rate: number({ style: 'percent', maximumFractionDigits: 0 }),
     fineRate: number({ style: 'percent', maximumFractionDigits: 1 }),
+    minutes: number({ minimumFractionDigits: 1, maximumFractionDigits: 1 }),
     signed: number({ signDisplay: 'exceptZero' }),
     money: (value: unknown, currency: unknown) => {
       const digits = Number(value) < 100 ? 2 : 0
@@ -393,6 +396,14 @@ const cellsFor = (
       f.day(row.expected_on),
       f.rate(row.target_incidence_rate),
       f.rate(row.drop_out_rate),
+    ],
+    'source-quality': (row) => [
+      words(row.name),
+      f.rate(row.rejected_rate),
+      f.count(row.undecided),
+      f.rate(row.quota_full_rate),
+      f.minutes(row.loi_minutes),
+      row.cost_per_good === null ? NONE : f.money(row.cost_per_good, row.currency),
     ],
     history: (row) => [
       f.instant(row.observed_at),

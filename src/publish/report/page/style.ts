@@ -6,7 +6,7 @@ const DARK = `--bg:#15171b;--card:#1d2025;--ink:#eceef1;--soft:#a2a8b3;--line:#3
 --s0:#6da3f7;--s1:#b39ae6;--s2:#ee8377;--s3:#e0b95f;--s4:#6f8797;--s5:#464c55`
 
 /** Tables whose rows are blocks on a phone. */
-const STACKED = '.field,.sources,.runs,.timeline,.beside,.changes'
+const STACKED = '.field,.sources,.quality,.runs,.timeline,.beside,.changes'
 
 export const STYLE = `
 :root{color-scheme:light dark;${LIGHT}}
@@ -123,8 +123,9 @@ th button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 :is(${STACKED}) tbody :is(th,td){display:block;border:0;padding:1px 0;text-align:left;width:auto;white-space:normal}
 :is(${STACKED}) tbody th,.timeline tbody td:nth-child(2){flex-basis:100%}
 :is(.field,.today) progress,.sources progress{display:inline-block;width:84px;min-width:0;margin:0 8px 2px 0}.field td:has(progress),.sources td:nth-child(2){flex-basis:100%}
-:is(.field,.sources,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources,.changes) small{display:inline}:is(.field,.changes) small,.field th .status{display:inline;margin-left:6px}
+:is(.field,.sources,.quality,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources,.changes) small{display:inline}:is(.field,.changes) small,.field th .status{display:inline;margin-left:6px}
 .field td:nth-last-child(-n+2),.field td:has(.spark){display:none!important}.field td:nth-last-child(3)::before{content:"Forecast "}.field td:nth-last-child(4)::before{content:"Pace "}.field small.due{display:block;max-width:none;margin-left:0}.field td:has(.due){flex-basis:100%}
+.quality td::before{content:attr(data-head) " "}
 .sources td:nth-last-child(1)::before{content:"Drop-out "}.sources td:nth-last-child(2)::before{content:"Incidence "}.sources td:nth-last-child(3)::before{content:"Forecast "}.sources td:nth-last-child(4)::before{content:"Gained "}.sources td:nth-last-child(5)::before{content:"Behind "}
 .runs td:nth-last-child(1)::before{content:"Rejected rows "}.runs td:nth-last-child(2)::before{content:"Left over "}.runs td:nth-last-child(3)::before{content:"Surveys read "}.runs td:nth-last-child(4)::before{content:"Answers 429 "}.runs td:nth-last-child(5)::before{content:"Requests "}.runs td:nth-last-child(6)::before{content:"Seconds "}
 .timeline thead{position:static;width:auto;height:auto;overflow:visible;clip-path:none}.timeline thead,.timeline thead tr{display:block;padding:0}.timeline thead th{display:none}.timeline thead th:nth-child(2){display:block;padding:0;border:0}.timeline thead th::after{display:none}

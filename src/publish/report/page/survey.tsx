@@ -9,6 +9,7 @@ import { BANDS, type DayRow, survey as queries, type SurveyRow } from '../querie
 import { keyOf } from '../read.js'
 import { AsSold } from './as-sold.js'
 import { Change } from './changes.js'
+import { SourceQuality } from './source-quality.js'
 import { QueryTable } from './table.js'
 import {
   Completion,
@@ -88,6 +89,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
           { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
         ]}
       />
+      <SourceQuality rows={rows.quality.get(key) ?? []} formats={formats} />
       <h3>History</h3>
       <QueryTable
         class="history"

@@ -24,10 +24,12 @@ export interface TableProps<Row> {
   /** The text in place of a table without rows. */
   readonly empty?: string
   readonly class?: string
+  /** On a phone, each cell begins with the head of its column. */
+  readonly isLabelled?: boolean
 }
 
 export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Element => {
-  const { query, rows, columns, caption, empty, class: className } = props
+  const { query, rows, columns, caption, empty, class: className, isLabelled } = props
   if (rows.length === 0 && empty !== undefined) return <p class="empty">{empty}</p>
   return (
     <table class={className} data-query={query.name}>
@@ -48,8 +50,14 @@ export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Elem
       <tbody>
         {rows.map((row) => (
           <tr>
-            {columns.map(({ cell, ...column }, index) =>
-              index === 0 ? <th>{cell(row)}</th> : <td class={classOf(column)}>{cell(row)}</td>,
+            {columns.map(({ cell, head, ...column }, index) =>
+              index === 0 ? (
+                <th>{cell(row)}</th>
+              ) : (
+                <td class={classOf(column)} data-head={isLabelled ? head : undefined}>
+                  {cell(row)}
+                </td>
+              ),
             )}
           </tr>
         ))}

@@ -106,6 +106,19 @@ LEFT JOIN sample_source_progress p USING (account, survey_id, sample_source_id)
 LEFT JOIN source_overview o USING (account, survey_id, sample_source_id)`,
     order: 'account ASC, survey_id ASC, behind DESC NULLS LAST, sample_source_id ASC',
   },
+  quality: {
+    name: 'source-quality',
+    title: 'Quality of the sources',
+    row: z.object({
+      ...{ ...ofSurvey, sample_source_id: count, name: text },
+      ...{ rejected_rate: maybe.number, undecided: maybe.count, quota_full_rate: maybe.number },
+      ...{ loi_minutes: maybe.number, cost_per_good: maybe.number, currency: maybe.text },
+    }),
+    select: `SELECT account, survey_id, sample_source_id, name,
+  rejected_rate, undecided, quota_full_rate, loi_minutes, cost_per_good, currency
+FROM source_overview`,
+    order: 'account ASC, survey_id ASC, rejected_rate DESC NULLS LAST, sample_source_id ASC',
+  },
   history: {
     name: 'history',
     title: 'History of status and fields',
