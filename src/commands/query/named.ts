@@ -121,7 +121,7 @@ ORDER BY recent_drop_out_rate - earlier_drop_out_rate DESC NULLS LAST, account A
     title: 'As sold',
     describe: 'Incidence, length, completes and cost, as sold and now',
     sql: `SELECT account, survey_id, title, sold_incidence AS sold, target_incidence_rate AS incidence, recent_incidence_rate AS recent,
-  sold_loi_minutes AS sold_minutes, round(CAST(length_of_interview AS DOUBLE) / 60, 1) AS minutes,
+  sold_loi_minutes AS sold_minutes, round(length_of_interview / 6) / 10 AS minutes,
   round(expected_by_today, 1) AS expected, interviews_count AS interviews,
   round(cost, 2) AS cost, round(cost_at_target, 2) AS at_target, currency
 FROM survey_pace

@@ -10,6 +10,9 @@ import { columnOf } from './view-declaration.js'
 /** The first days in fieldwork, whose incidence is the one at launch: by then, a wrong screener shows. */
 const LAUNCH_DAYS = 3
 
+/** With one digit. `round(seconds / 60, 1)` of 1419 seconds is 23.7 in DuckDB 1.1 and 23.6 in 2.0. */
+export const minutesOf = (seconds: string): string => `round(${seconds} / 6) / 10`
+
 const soldColumns = (of: string): readonly Column[] => [
   columnOf(plan, 'incidence', {
     name: 'sold_incidence',

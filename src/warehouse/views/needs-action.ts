@@ -6,6 +6,7 @@ import { ALARMS, DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
 import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { hoursBefore, NEWEST_STEPS } from '../history/days.js'
+import { minutesOf } from './as-sold.js'
 import { allIndividuals, individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
 import { INTERVIEWS_MIN } from './needs-action-checks.js'
 import {
@@ -206,7 +207,7 @@ known_facts AS (
     g.incomplete_individuals AS dropped,
     g.quota_full_individuals AS quota_full,
     ${allIndividuals('g')} AS total_interviews,
-    round(p.length_of_interview / 60, 1) AS minutes,
+    ${minutesOf('p.length_of_interview')} AS minutes,
     v.*,
     b.sources_behind, b.behind, b.source_behind_most,
     r.sample_source_id AS rejects_source_id, r.name AS rejects_source, r.rejects_here, r.rejects_elsewhere,

@@ -10,7 +10,7 @@ import {
   surveys,
 } from '../../model/tables.js'
 import { NEWEST_STEPS } from '../history/days.js'
-import { SOURCE_COSTS_STEP, SOURCE_SOLD_COLUMNS } from './as-sold.js'
+import { minutesOf, SOURCE_COSTS_STEP, SOURCE_SOLD_COLUMNS } from './as-sold.js'
 import { allIndividuals, individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
 import { dayText, IS_QUIET } from './needs-action.js'
 import { CLOSED } from './needs-action-rules.js'
@@ -167,7 +167,7 @@ SELECT
   CAST(n.rejected AS DOUBLE) / nullif(n.complete + n.rejected, 0) AS rejected_rate,
   TRY_CAST(n.undecided AS BIGINT) AS undecided,
   CAST(n.quota_full AS DOUBLE) / nullif(n.total_interviews, 0) AS quota_full_rate,
-  round(CAST(g.length_of_interview AS DOUBLE) / 60, 1) AS loi_minutes,
+  ${minutesOf('g.length_of_interview')} AS loi_minutes,
   round(c.cpi * (n.complete + n.rejected) / nullif(n.complete, 0), 6) AS cost_per_good,
   f.source_progress_read_at
 FROM main.sample_sources a
