@@ -89,8 +89,10 @@ export interface Digest {
   /** Surveys that need action, new or not. */
   readonly surveys: number
   readonly inField: number
-  /** Interviews of the last day of surveys in the field; null if no reading gives the number. */
+  /** Complete interviews that all surveys gained on the last day, or days; null if no reading gives the number. */
   readonly interviews: number | null
+  /** How many days these are: more than 1 after nights without a run. */
+  readonly interviewDays: number | null
   /** Whether the warehouse has several accounts. */
   readonly hasAccounts: boolean
   readonly reportUrl: string | null

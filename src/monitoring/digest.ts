@@ -122,8 +122,9 @@ const driftOf = ({ drift, hasAccounts }: Digest): readonly string[] => {
   ]
 }
 
-const totalsOf = ({ inField, interviews }: Digest): string => {
-  const gained = interviews === null ? '' : `, ${counted(interviews, 'interview')} in the last 24 hours`
+const totalsOf = ({ inField, interviews, interviewDays: days }: Digest): string => {
+  const period = days === null || days === 1 ? '24 hours' : `${days} days`
+  const gained = interviews === null ? '' : `, ${counted(interviews, 'interview')} in the last ${period}`
   return `${counted(inField, 'survey')} in the field${gained}`
 }
 

@@ -145,7 +145,9 @@ test.concurrent('digests of many nights tell each item once, and again only if i
     const all = `survey${one ? ' needs' : 's need'} action`
     const subject = `Acme Insights, ${night + 1} Mar 2026: ${news.length} ${news.length === lines.length ? all : newly}`
     const [totals] = await trial.rows(
-      `SELECT count(*) || ' surveys in the field' || coalesce(', ' || sum(gained_last_day) || ' interviews in the last 24 hours', '') AS line
+      `SELECT count(*) || ' surveys in the field' || coalesce(', ' || (
+          SELECT sum(gained) FROM progress_daily WHERE day = (SELECT max(progress_day) FROM freshness)
+        ) || ' interviews in the last 24 hours', '') AS line
         FROM survey_pace WHERE status IN ('fieldwork', 'deviating_from_specs')`,
     )
     expect(unlinked(chat.text).split('\n')).toEqual([

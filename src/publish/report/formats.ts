@@ -51,22 +51,11 @@ export const createFormats = ({
   const number = (options?: Intl.NumberFormatOptions) =>
     orUnknown<number>(new Intl.NumberFormat(locale, options).format)
 
-  const roundedTo = (roundingMode: 'ceil' | 'floor', value: number): string => {
-    const maximumFractionDigits = value < 10 ? 1 : 0
-    // Without the noise of a division.
-    return new Intl.NumberFormat(locale, { maximumFractionDigits, roundingMode }).format(
-      Number(value.toFixed(6)),
-    )
-  }
-
   return {
     timeZone,
     count: number(),
     /** With one digit after the point if the number is small. */
     rough: orUnknown((value: number) => (Math.abs(value) < 100 ? rough : roundest).format(value)),
-    /** Interviews a day, rounded as in `needs_action.text`: what is needed up, what there is down. With one digit after the point below 10. */
-    atLeast: orUnknown((value: number) => roundedTo('ceil', value)),
-    atMost: orUnknown((value: number) => roundedTo('floor', value)),
     /** With cents if the amount is small. */
     money: (value: number, currency: string | null): string =>
       [(Math.abs(value) < 100 ? cents : roundest).format(value), currency ?? ''].join(' ').trim(),

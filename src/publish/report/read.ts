@@ -47,6 +47,7 @@ const readQueries = async (sql: Sql) => {
   const rows = {
     asOf: await read(overview.asOf),
     totals: await read(overview.totals),
+    quiet: new Map((await read(overview.quiet)).map((row) => [keyOf(row), row])),
     inField: await read(overview.inField),
     accuracy: await read(overview.accuracy),
     needsAction: await read(overview.needsAction),
@@ -81,7 +82,7 @@ const cellsOf = (schema: z.ZodObject): string =>
     .join(', ')
 
 const isDay = (name: string): boolean =>
-  name.endsWith('_on') || ['expected_from', 'expected_to'].includes(name)
+  name.endsWith('_on') || ['expected_from', 'expected_to', 'quiet_until'].includes(name)
 
 export interface SurveyKey {
   readonly account: string

@@ -48,12 +48,15 @@ export const sold = {
   ...{ opened_on: maybe.day, expected_by_today: maybe.number },
   ...{ cost: maybe.number, cost_at_target: maybe.number, currency: maybe.text },
 }
+/** A gain, and how many days it covers. */
+export const newestGain = { newest_gain: maybe.count, newest_gain_days: maybe.count }
 export const paced = {
   ...{ ...titled, project_id: maybe.text, status: text, ...progress, completion_rate: maybe.number },
-  ...{ pace_days: maybe.count, gained: maybe.count, per_day: maybe.number, gained_last_day: maybe.count },
+  ...{ pace_days: maybe.count, gained: maybe.count, per_day: maybe.number },
+  ...newestGain,
   reconstructed_days: maybe.count,
   ...{ expected_on: maybe.day, expected_from: maybe.day, expected_to: maybe.day },
-  ...{ due_on: maybe.day, deadline: maybe.text, needed_per_day: maybe.number },
+  ...{ due_on: maybe.day, deadline: maybe.text, needed_text: maybe.text },
   ...{ target_incidence_rate: maybe.number, drop_out_rate: maybe.number, ...movedRates },
   refreshed_at: maybe.at,
 }

@@ -12,7 +12,7 @@ import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connec
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { IN_FIELD } from '../views/needs-action-rules.js'
-import { hoursBefore } from './days.js'
+import { FIELD_GAINS } from './gains.js'
 
 const itemRow = z.object({
   account: varcharCell,
@@ -31,15 +31,15 @@ const SELECT_ITEMS = `SELECT a.account, a.survey_id AS "surveyId", s.hashid, a.k
 const totalsRow = z.object({
   newestAt: timestamptzCell.nullable(),
   inField: bigintCell,
-  interviews: z.number().nullable(),
+  interviews: bigintCell.nullable(),
+  interviewDays: bigintCell.nullable(),
 })
 const NEWEST = '(SELECT max(greatest(listed_at, refreshed_at)) FROM main.freshness)'
-/** The totals as in the report: a survey that the last run did not reach has no interviews of the last day. */
-const SELECT_TOTALS = `SELECT ${NEWEST} AS "newestAt", count(*) AS "inField", CAST(sum(p.gained_last_day)
-    FILTER (epoch_us(p.refreshed_at) >= ${hoursBefore('n.newest_at', 24)}) AS DOUBLE) AS interviews
-  FROM main.survey_pace p
-  JOIN (SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM main.freshness GROUP BY account) n USING (account)
-  WHERE p.status IN ${IN_FIELD}`
+/** The totals as in the report. */
+const SELECT_TOTALS = `SELECT ${NEWEST} AS "newestAt",
+    (SELECT count(*) FROM main.survey_pace WHERE status IN ${IN_FIELD}) AS "inField",
+    newest_gain AS interviews, newest_gain_days AS "interviewDays"
+  FROM (${FIELD_GAINS})`
 
 const accountRow = z.object({ account: varcharCell })
 const SELECT_ACCOUNTS = 'SELECT DISTINCT account FROM main.surveys ORDER BY account'
@@ -122,7 +122,7 @@ export const readNews = async (
   })
 }
 
-const NO_TOTALS = { newestAt: null, inField: 0, interviews: null }
+const NO_TOTALS = { newestAt: null, inField: 0, interviews: null, interviewDays: null }
 
 /** Stores the sent rows, and removes the rows that are gone. Call it in a transaction. */
 export const rememberNews = async (

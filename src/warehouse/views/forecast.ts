@@ -85,9 +85,16 @@ forecasts AS (
   FROM means
 )`
 
+/** Interviews a day, rounded so that the needed number never looks smaller than it is. Below 10, with one decimal. */
+export const perDayText = (rate: string, round: 'ceil' | 'floor'): string =>
+  `CASE
+      WHEN ${rate} < 10 THEN replace(CAST(${round}(round(10 * ${rate}, 6)) / 10 AS VARCHAR), '.0', '')
+      ELSE CAST(TRY_CAST(${round}(round(${rate}, 6)) AS BIGINT) AS VARCHAR)
+    END`
+
 /**
  * Steps that go on from `forecasts` with `due_on`, and `today`, the day of the newest reading of the account. They end with `judged`, which
- * has `needed_per_day` and `deadline`. Like the forecast, the steps count the days after the last known one, so the pace is below the
+ * has `needed_per_day`, `needed_text` and `deadline`. Like the forecast, the steps count the days after the last known one, so the pace is below the
  * needed pace exactly if `expected_on` is late. A survey whose last known day is the due date still has the rest of that day: it is late
  * only if a whole day would not be enough.
  */
@@ -115,7 +122,7 @@ verdicts AS (
     END AS deadline
   FROM waited_for
 ),
-judged AS (
+needs AS (
   SELECT
     *,
     CASE
@@ -123,4 +130,14 @@ judged AS (
         THEN missing / (due_on - as_of)
     END AS needed_per_day
   FROM verdicts
+),
+judged AS (
+  SELECT
+    *,
+    'needs ' || ${perDayText('needed_per_day', 'ceil')} || ' a day' || CASE
+      WHEN per_day > 0 AND status = 'fieldwork' THEN ', has ' || ${perDayText('per_day', 'floor')}
+      WHEN per_day > 0 THEN ', had ' || ${perDayText('per_day', 'floor')}
+      ELSE ''
+    END AS needed_text
+  FROM needs
 )`

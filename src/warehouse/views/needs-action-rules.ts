@@ -6,7 +6,7 @@
 import { DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
-import { FORECAST_PACE_DAYS_MIN } from './forecast.js'
+import { FORECAST_PACE_DAYS_MIN, perDayText } from './forecast.js'
 import {
   dropOut,
   INTERVIEWS_MIN,
@@ -79,8 +79,8 @@ const wholePercent = (part: number): string => `${Math.round(100 * part)} %`
 const DUE_NUMBERS = {
   due_on: 'due_on',
   expected_on: 'expected_on',
-  needed_per_day: 'needed_text',
-  per_day: 'per_day_text',
+  needed_per_day: perDayText('needed_per_day', 'ceil'),
+  per_day: perDayText('per_day', 'floor'),
   missing: 'missing',
 }
 

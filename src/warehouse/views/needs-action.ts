@@ -43,13 +43,6 @@ export const dayText = (day: string): string =>
 const daysBetween = (from: string, to: string): string =>
   `CAST(round((epoch_us(${to}) - epoch_us(${from})) / 86400000000) AS BIGINT)`
 
-/** Interviews a day, rounded so that the needed number never looks smaller than it is. Below 10, with one decimal. */
-const perDayText = (rate: string, round: 'ceil' | 'floor'): string =>
-  `CASE
-      WHEN ${rate} < 10 THEN replace(CAST(${round}(round(10 * ${rate}, 6)) / 10 AS VARCHAR), '.0', '')
-      ELSE CAST(TRY_CAST(${round}(round(${rate}, 6)) AS BIGINT) AS VARCHAR)
-    END`
-
 /** Minutes, with one decimal if it is not 0. */
 const minutesText = (minutes: string): string =>
   `regexp_replace(CAST(round(${minutes}, 1) AS VARCHAR), '\\.0$', '')`
@@ -250,8 +243,6 @@ texts AS (
     ${dayText('due_on')} AS due_text,
     ${dayText('expected_on')} AS expected_text,
     ${dayText('expected_to')} AS latest_text,
-    ${perDayText('needed_per_day', 'ceil')} AS needed_text,
-    ${perDayText('per_day', 'floor')} AS per_day_text,
     ${minutesText('minutes')} AS minutes_text,
     ${minutesText('sold_loi_minutes')} AS sold_minutes_text
   FROM known_facts
@@ -266,11 +257,7 @@ facts AS (
         THEN TRY_CAST(ceil(round(missing / nullif(recent_complete_rate, 0), 6)) AS BIGINT)
     END AS starts_needed,
     CASE WHEN recent_interviews >= ${INTERVIEWS_MIN} THEN recent_quota_full_rate END AS last_quota_full_rate,
-    ': needs ' || needed_text || ' a day' || CASE
-      WHEN per_day > 0 AND status = 'fieldwork' THEN ', has ' || per_day_text
-      WHEN per_day > 0 THEN ', had ' || per_day_text
-      ELSE ''
-    END AS need_words
+    ': ' || needed_text AS need_words
   FROM texts
 ),
 -- One list for all rules: a SELECT for each takes more memory than an export has.

@@ -52,7 +52,13 @@ LEFT JOIN source_counts c ON c.account = s.account AND c.survey_id = s.id`,
 }
 
 const PROGRESS = ['interviews_count', 'sample_size', 'completion_rate']
-const progressToday = columnsFrom(surveyPace, [...PROGRESS, 'per_day', 'gained_last_day', 'expected_on'])
+const progressToday = columnsFrom(surveyPace, [
+  ...PROGRESS,
+  'per_day',
+  'newest_gain',
+  'newest_gain_days',
+  'expected_on',
+])
 /** A survey or source with unknown progress has a row too, so these columns are nullable. */
 const nullable = (columns: readonly Column[]) => columns.map((column) => ({ ...column, nullable: true }))
 
@@ -104,7 +110,15 @@ WHERE s._missing_since IS NULL`,
  * recommends and which equals `target_incidence_rate`.
  */
 const sourceIndicators = indicators.filter(({ name }) => !['sample_size', 'incidence_rate'].includes(name))
-const PACE = ['last_gain_at', 'pace_days', 'gained', 'per_day', 'gained_last_day', 'expected_on']
+const PACE = [
+  'last_gain_at',
+  'pace_days',
+  'gained',
+  'per_day',
+  'newest_gain',
+  'newest_gain_days',
+  'expected_on',
+]
 const sourcePace = columnsFrom(sampleSourcePace, ['behind', ...PACE])
 const sourceColumns = columnsFrom(sampleSources, ['name', 'provider', 'country_code', 'sample_size'])
 

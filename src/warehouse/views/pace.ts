@@ -24,9 +24,10 @@ export const PACE_FIELDS = {
     'Complete interviews gained in the days of the pace; negative if some failed a quality check later',
   ),
   per_day: double.orNull('gained / pace_days'),
-  gained_last_day: bigint.orNull(
-    'Complete interviews gained on the last known day; null if some may be of a day without a reading before it',
+  newest_gain: bigint.orNull(
+    'Complete interviews gained on the last known day, and on the days before it that were not read; null without a known day before',
   ),
+  newest_gain_days: bigint.orNull('How many days newest_gain covers; null without it'),
 } satisfies Fields
 
 /** HUGEINT in between, because the difference of two numbers of the API may exceed a BIGINT. */
@@ -150,17 +151,22 @@ day_statuses AS (
 
 /**
  * Steps that go on from `known_days` (rows of `day_statuses`) and `last_gains`, and end with `pace`, one row per record: `as_of`,
- * `last_gain_at`, `pace_days`, `reconstructed_days`, `gained`, `per_day`, `gained_last_day`, and `spread` (the standard deviation of the
- * daily gains); and `mix`, aggregates of the days of the pace, in which `counts` are those of a day and `counts_before` those of the known
- * day before.
+ * `last_gain_at`, `pace_days`, `reconstructed_days`, `gained`, `per_day`, `newest_gain`, `newest_gain_days`, and `spread` (the standard
+ * deviation of the daily gains); and `mix`, aggregates of the days of the pace, in which `counts` are those of a day and `counts_before`
+ * those of the known day before.
  *
  * A known day belongs to the pace if the survey was in fieldwork on the known day before, and has had no other status since. So the day on
- * which the survey opened, and days on which it was paused, count neither as days nor with their interviews.
+ * which the survey opened, and days on which it was paused, count neither as days nor with their interviews. Reconstructed days belong to
+ * it until seven days after the first one were observed.
  */
 export const paceSteps = ({ current }: Observations, mix: readonly string[] = []): string => {
   const key = current.key.join(', ')
   const daily = ' FILTER (WHERE is_in_field AND passed = 1)'
-  return `gains AS (
+  return `observed_days AS (
+  SELECT *, count(*) FILTER (WHERE NOT is_reconstructed) OVER (PARTITION BY ${key}) AS observed_days
+  FROM known_days
+),
+gains AS (
   SELECT
     *,
     ${gainOf('interviews_count', 'lag(interviews_count) OVER known')} AS gain,
@@ -168,10 +174,11 @@ export const paceSteps = ({ current }: Observations, mix: readonly string[] = []
     "day" - lag("day") OVER known AS passed,
     lag(is_reconstructed) OVER known AS is_since_reconstructed,
     coalesce(
-      interviews_count IS NOT NULL AND opened AND lag(opened) OVER known AND stops = lag(stops) OVER known,
+      interviews_count IS NOT NULL AND opened AND lag(opened) OVER known AND stops = lag(stops) OVER known
+        AND (NOT is_since_reconstructed OR observed_days <= ${PACE_DAYS}),
       false
     ) AS is_in_field
-  FROM known_days
+  FROM observed_days
   WINDOW known AS (PARTITION BY ${key}, interviews_count IS NULL ORDER BY "day" ASC)
 ),
 -- field_days: days in the field from this one to the last known day, with the days that passed since the known day before.
@@ -190,7 +197,8 @@ paces AS (
     CAST(sum(passed)${IN_PACE} AS BIGINT) AS pace_days,
     CAST(sum(CASE WHEN is_since_reconstructed THEN passed ELSE 0 END)${IN_PACE} AS BIGINT) AS reconstructed_days,
     ${[...mix, `${sumOfKnown('gain', IN_PACE)} AS gained`].join(',\n    ')},
-    max(gain) FILTER (WHERE "day" = as_of AND (passed = 1 OR gain = 0)) AS gained_last_day,
+    max(gain) FILTER (WHERE "day" = as_of) AS newest_gain,
+    max(passed) FILTER (WHERE "day" = as_of AND gain IS NOT NULL) AS newest_gain_days,
     CASE WHEN count(*)${daily} >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain)${daily} END AS spread
   FROM pace_gains
   GROUP BY ALL

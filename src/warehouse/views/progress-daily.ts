@@ -62,11 +62,10 @@ new_surveys AS (
 )`
 
 /**
- * Steps that end with `new_sources`: those of new surveys, and those created after the first known day of their survey was read. Of that
- * day, compaction leaves the last observation.
+ * Steps that end with `later_sources`: those created after the first known day of their survey was read. Of that day, compaction leaves the
+ * last observation.
  */
-const NEW_SOURCES_STEPS = `${NEW_SURVEYS_STEP},
-first_days AS (
+export const LATER_SOURCES_STEPS = `first_days AS (
   SELECT *
   FROM main.survey_progress_history
   QUALIFY "day" = min("day") OVER (PARTITION BY account, survey_id)
@@ -76,12 +75,21 @@ first_readings AS (
   FROM first_days
   GROUP BY ALL
 ),
-new_sources AS (
+later_sources AS (
   SELECT a.account, a.survey_id, a.id AS sample_source_id
   FROM main.sample_sources a
-  LEFT JOIN new_surveys n ON n.account = a.account AND n.survey_id = a.survey_id
-  LEFT JOIN first_readings f ON f.account = a.account AND f.survey_id = a.survey_id
-  WHERE n.survey_id IS NOT NULL OR a.created_at > f.observed_at
+  JOIN first_readings f ON f.account = a.account AND f.survey_id = a.survey_id AND a.created_at > f.observed_at
+)`
+
+/** Steps that end with `new_sources`: those of new surveys, and later ones. */
+const NEW_SOURCES_STEPS = `${NEW_SURVEYS_STEP},
+${LATER_SOURCES_STEPS},
+new_sources AS (
+  FROM later_sources
+  UNION
+  SELECT a.account, a.survey_id, a.id
+  FROM main.sample_sources a
+  JOIN new_surveys n ON n.account = a.account AND n.survey_id = a.survey_id
 )`
 
 interface DailyRecords {

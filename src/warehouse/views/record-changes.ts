@@ -10,6 +10,7 @@ import {
 import { SURVEY_STATUSES } from '../../model/fields.js'
 import { ofSurvey, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
 import { literal, quote } from '../connection/ddl.js'
+import { LATER_SOURCES_STEPS, NEW_SURVEYS_STEP } from './progress-daily.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /** Columns that are not compared. Each modification also changes `updated_at`, which therefore says nothing more. */
@@ -76,7 +77,7 @@ export const recordChanges: ViewDeclaration = {
   schema: 'main',
   name: 'record_changes',
   comment:
-    'Every observed change of surveys and sample sources: one row for each changed field except updated_at, and one when a record is added, missing or returned',
+    'Every observed change of surveys and sample sources: one row for each changed field except updated_at, and one when a record is added, missing or returned. A survey that is older than the first reading of its account is not added, and a source that is older than that of its survey is not',
   key: ['account', 'survey_id', 'sample_source_id', 'observed_at', 'kind', 'field'],
   references: ofSurvey,
   columns: [
@@ -94,7 +95,15 @@ export const recordChanges: ViewDeclaration = {
       to_value: varchar.orNull('Its value after, as text'),
     }),
   ],
-  sql: `WITH ${eventSteps('survey', surveysHistory, 'id', 'CAST(NULL AS BIGINT)')},
+  sql: `WITH ${NEW_SURVEYS_STEP},
+${LATER_SOURCES_STEPS},
+new_records AS (
+  SELECT account, survey_id, CAST(NULL AS BIGINT) AS sample_source_id
+  FROM new_surveys
+  UNION ALL
+  FROM later_sources
+),
+${eventSteps('survey', surveysHistory, 'id', 'CAST(NULL AS BIGINT)')},
 ${eventSteps('source', sampleSourcesHistory, 'survey_id', 'id')},
 events AS (
   FROM survey_events
@@ -102,13 +111,16 @@ events AS (
   FROM source_events
 )
 SELECT
-  account,
-  survey_id,
-  sample_source_id,
-  observed_at,
-  ${['kind', 'field', 'from_value', 'to_value'].map((name) => `event.${name} COLLATE C AS ${name}`).join(',\n  ')}
-FROM events
-WHERE event IS NOT NULL`,
+  e.account,
+  e.survey_id,
+  e.sample_source_id,
+  e.observed_at,
+  ${['kind', 'field', 'from_value', 'to_value'].map((name) => `e.event.${name} COLLATE C AS ${name}`).join(',\n  ')}
+FROM events e
+LEFT JOIN new_records n
+  ON n.account = e.account AND n.survey_id = e.survey_id AND n.sample_source_id IS NOT DISTINCT FROM e.sample_source_id
+-- What a first reading finds is not added.
+WHERE e.event IS NOT NULL AND (e.event.kind <> 'added' OR n.account IS NOT NULL)`,
 }
 
 export const surveyStatusChanges: ViewDeclaration = {

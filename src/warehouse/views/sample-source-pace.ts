@@ -88,7 +88,8 @@ SELECT
   g.pace_days,
   g.gained,
   g.per_day,
-  g.gained_last_day,
+  g.newest_gain,
+  g.newest_gain_days,
   g.expected_on
 FROM forecasts g
 LEFT JOIN main.freshness f ON f.account = g.account AND f.survey_id = g.survey_id`,

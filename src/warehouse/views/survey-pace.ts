@@ -1,5 +1,5 @@
 /** The pace and the forecast of surveys, with the pace that their due dates need, and how the mix of their interviews changes. */
-import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../model/columns.js'
+import { bigint, columnsOf, date, double, nullable, varchar, varcharOf } from '../../model/columns.js'
 import { freshness, ofSurvey, plan, sampleSources, surveyProgress, surveys } from '../../model/tables.js'
 import { NEWEST_STEPS } from '../history/days.js'
 import { HELD_AGAINST_PLAN_STEP, SURVEY_SALES_STEPS, SURVEY_SOLD_COLUMNS } from './as-sold.js'
@@ -95,6 +95,9 @@ export const surveyPace: ViewDeclaration = {
       ),
       needed_per_day: double.orNull(
         'Complete interviews needed on each day after the last known one, up to and including due_on; null if the target is reached or no such day is left',
+      ),
+      needed_text: varchar.orNull(
+        'needed_per_day and per_day in words, the needed number rounded up and the other one down; null without needed_per_day',
       ),
     }),
     columnOf(surveyProgress, 'target_incidence_rate'),
@@ -205,7 +208,8 @@ SELECT
   j.pace_days,
   j.gained,
   j.per_day,
-  j.gained_last_day,
+  j.newest_gain,
+  j.newest_gain_days,
   j.reconstructed_days,
   j.taken_back,
   j.expected_on,
@@ -220,6 +224,7 @@ SELECT
   j.quiet_until,
   j.deadline COLLATE C AS deadline,
   j.needed_per_day,
+  j.needed_text COLLATE C AS needed_text,
   j.target_incidence_rate,
   j.recent_incidence_rate,
   j.earlier_incidence_rate,

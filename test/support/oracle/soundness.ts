@@ -79,6 +79,9 @@ const VIEWS: readonly Check[] = [
         SELECT account, survey_id, "day", interviews_count, as_of >= modified_at OR ${INTERVIEWS} > 0
         FROM main.survey_progress_reconstructed
         JOIN (SELECT account, id AS survey_id, min(updated_at) AS modified_at FROM main.surveys_history GROUP BY ALL) USING (account, survey_id)
+        JOIN (SELECT account, survey_id, count(*) FILTER ("day" <= progress_day) AS observed_days
+          FROM main.progress_daily JOIN main.freshness USING (account, survey_id) GROUP BY ALL) USING (account, survey_id)
+        WHERE observed_days <= 7
       ), days AS (
         SELECT account, survey_id, "day", lag("day") OVER w AS day_before, lag(is_open) OVER w AS was_open, interviews_count - lag(interviews_count) OVER w AS gain
         FROM known WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")

@@ -21,7 +21,9 @@ interface PageParts {
   /** Texts with a digit that belong to no query and are no constant words of the page. */
   readonly others: readonly string[]
   /** The last point of the curve of each section. */
-  readonly curves: Readonly<Record<string, { readonly last: number; readonly now: string }>>
+  readonly curves: Readonly<
+    Record<string, { readonly last: number; readonly lastDay: number; readonly now: string }>
+  >
 }
 
 /** What is compared: the parts of the page, and the rows of its queries. */
@@ -73,7 +75,7 @@ const compareTables = async ({ parts, rowsOf, timeZone }: Comparison): Promise<n
       .map(({ newest_at }) => String(newest_at))
       .toSorted()
       .at(-1) ?? ''
-  const cells = cellsFor(timeZone, newest)
+  const cells = cellsFor(timeZone, newest, await quietRows({ parts, rowsOf }))
   let compared = 0
   const shown = new Map<string, string[][]>()
   for (const { query, survey, rows } of parts.tables) {
@@ -92,19 +94,26 @@ const compareTables = async ({ parts, rowsOf, timeZone }: Comparison): Promise<n
   return compared
 }
 
+/** No page has the SQL of rows that no survey has. */
+const quietRows = async ({ parts, rowsOf }: Pick<Comparison, 'parts' | 'rowsOf'>): Promise<readonly Row[]> =>
+  parts.sql.quiet === undefined ? [] : await rowsOf('quiet')
+
 const compareSurvey = async ({ parts, rowsOf, timeZone }: Comparison, row: Row): Promise<void> => {
   const ofSurvey = async (name: string) => (await rowsOf(name)).filter((one) => keyOf(one) === keyOf(row))
   const textsOf = (name: string, isDetails = false) =>
     parts.lists
       .filter((list) => list.query === name && list.survey === keyOf(row) && list.isDetails === isDetails)
       .map(({ text }) => text)
-  const texts = surveyTexts(timeZone, row)
+  const texts = surveyTexts(timeZone, row, await quietRows({ parts, rowsOf }))
   expect(textsOf('surveys')).toEqual(texts)
   const interviews = await ofSurvey('interviews')
   expect(textsOf('interviews')).toEqual(interviews.length === 0 ? [] : interviewTexts(interviews))
   const curve = parts.curves[keyOf(row)]
   if (curve !== undefined)
-    expect(curve).toEqual({ last: row.interviews_count, now: number(row.interviews_count) })
+    expect(curve).toMatchObject({ last: row.interviews_count, now: number(row.interviews_count) })
+  expect(textsOf('observations')).toEqual([
+    curve === undefined ? 'Complete interviews' : curveTitle(await ofSurvey('observations'), curve.lastDay),
+  ])
   const reasons = await ofSurvey('needs-action')
   if (reasons.length === 0) return
   // A due date is said in the numbers of the row of Today.
@@ -140,7 +149,17 @@ const compareOverview = async ({ parts, rowsOf, timeZone }: Comparison): Promise
   const signed = (value: unknown) =>
     value === null ? NONE : Number(value).toLocaleString(LOCALE, { signDisplay: 'exceptZero' })
   expect(textIn('totals')).toContain(
-    `Gained since yesterday ${signed(total?.gained_last_day)} ${signed(total?.gained)} in the last 7 days`,
+    words(
+      ...[
+        total?.newest_gain_days === 1 || total?.newest_gain_days === null
+          ? 'Gained since yesterday'
+          : `Gained in ${total?.newest_gain_days} days`,
+      ],
+      signed(total?.newest_gain),
+      total?.week_gain === null
+        ? ''
+        : `${signed(total?.week_gain)} in the last ${total?.week_gain_days === 1 ? 'day' : `${total?.week_gain_days} days`}`,
+    ),
   )
   for (const { changes, is_source } of await rowsOf('change-counts'))
     expect(textIn('change-counts')).toContain(
@@ -208,7 +227,13 @@ const READ_PARTS = `(() => {
   const valueAtEnd = (d) => {
     const numbers = (text) => (text.match(/-?\\d+/g) ?? []).map(Number)
     const [first, steps = ''] = d.slice(1).split(/[lh]/)
-    return -(numbers(first)[1] + numbers(steps).filter((_, place) => place % 2 === 1).reduce((sum, y) => sum + y, 0))
+    const last = (axis) => numbers(first)[axis] + numbers(steps).filter((_, place) => place % 2 === axis).reduce((sum, value) => sum + value, 0)
+    return { x: last(0), y: -last(1) }
+  }
+  const curveOf = (section) => {
+    const chart = section.querySelector('.line').closest('.chart')
+    const { x, y } = valueAtEnd(section.querySelector('.line').getAttribute('d'))
+    return { last: y, lastDay: Number(chart.dataset.x.split(' ')[0]) + x, now: section.querySelector('.now').textContent }
   }
   return {
     tables: all('[data-query]').map((table) => ({
@@ -224,7 +249,7 @@ const READ_PARTS = `(() => {
     })),
     sql: Object.fromEntries(all('.sql pre').map((pre) => [pre.id.slice('sql-'.length), pre.textContent])),
     others,
-    curves: Object.fromEntries(all('.survey').filter((one) => one.querySelector('.line')).map((one) => [one.id, { last: valueAtEnd(one.querySelector('.line').getAttribute('d')), now: one.querySelector('.now').textContent }])),
+    curves: Object.fromEntries(all('.survey').filter((one) => one.querySelector('.line')).map((one) => [one.id, curveOf(one)])),
   }
 })()`
 
@@ -297,22 +322,22 @@ const title = (row: Row): string => {
 const tooEarly = (row: Row): string | null =>
   row.status === 'fieldwork' && Number(row.pace_days) < 2 ? 'too early to say' : null
 
-/** What a due date needs is rounded up, and what there is down. Below 10, with one decimal. */
-const due = ({ deadline, needed_per_day: needed, per_day, status }: Row): string => {
-  const round = (value: unknown, to: (value: number) => number) =>
-    number(
-      Number(value) < 10
-        ? to(Number((10 * Number(value)).toFixed(5))) / 10
-        : to(Number(Number(value).toFixed(6))),
-    )
-  const has = `, ${status === 'fieldwork' ? 'has' : 'had'} ${round(per_day, Math.floor)}`
-  return [
-    deadline === null ? null : spaced(deadline),
-    needed === null ? null : `needs ${round(needed, Math.ceil)} a day${Number(per_day) > 0 ? has : ''}`,
-  ]
-    .filter((part) => part !== null)
-    .join(': ')
+const newestGain = ({ signed }: ReturnType<typeof formatter>, row: Row): string =>
+  Number(row.newest_gain_days) > 1
+    ? `${signed(row.newest_gain)} in ${row.newest_gain_days} days`
+    : signed(row.newest_gain)
+
+const quietText = (row: Row, quiet: readonly Row[]): string | null => {
+  const found = quiet.find((one) => keyOf(one) === keyOf(row))
+  return found === undefined
+    ? null
+    : `quiet until ${formatter('UTC')
+        .day(found.quiet_until)
+        .replace(/ \d{4}$/, '')}`
 }
+
+const due = ({ deadline, needed_text: needed }: Row): string =>
+  [deadline === null ? null : spaced(deadline), needed].filter((part) => part !== null).join(': ')
 
 /** The year of a forecast is that of the due date, unless they are far apart. */
 const dueIn = ({ day }: ReturnType<typeof formatter>, row: Row): string | null => {
@@ -327,8 +352,10 @@ const dueIn = ({ day }: ReturnType<typeof formatter>, row: Row): string | null =
 const cellsFor = (
   timeZone: string,
   newest: string,
+  quiet: readonly Row[],
 ): Readonly<Record<string, (row: Row) => readonly string[]>> => {
   const f = formatter(timeZone)
+  const isEarlier = (at: unknown) => Date.parse(newest) - Date.parse(String(at)) > 3_600_000
   const moved = (recent: unknown, earlier: unknown) =>
     words(f.rate(recent), was(f.rate(recent), f.rate(earlier)))
   const complete = (row: Row) => words(f.count(row.interviews_count), 'of', f.count(row.sample_size))
@@ -349,34 +376,37 @@ const cellsFor = (
   return {
     'needs-action': (row) => [
       words(title(row), row.project_id),
-      words(row.text),
+      words(row.text, quietText(row, quiet)),
       words(f.rate(row.completion_rate), complete(row)),
     ],
     'in-field': (row) => [
       words(
         ...[title(row), row.project_id, row.status === 'fieldwork' ? null : statusText(row.status)],
+        quietText(row, quiet),
         // Only if it differs from the time at the head of the page.
-        Date.parse(newest) - Date.parse(String(row.refreshed_at)) > 3_600_000
-          ? `read ${f.instant(row.refreshed_at)}`
-          : null,
+        isEarlier(row.refreshed_at) ? `read ${f.instant(row.refreshed_at)}` : null,
       ),
       words(f.rate(row.completion_rate), complete(row)),
       '',
       words(
         f.rough(row.per_day),
-        f.signed(row.gained_last_day),
+        newestGain(f, row),
         Number(row.reconstructed_days) > 0 ? 'reconstructed' : '',
       ),
       words(forecast(row), dueIn(f, row)),
       moved(row.recent_incidence_rate, row.earlier_incidence_rate),
       moved(row.recent_drop_out_rate, row.earlier_drop_out_rate),
     ],
-    'beside-field': (row) => [title(row), statusText(row.status), f.instant(row.since), complete(row)],
+    'beside-field': (row) => [
+      words(title(row), quietText(row, quiet)),
+      statusText(row.status),
+      f.instant(row.since),
+      complete(row),
+    ],
     timeline: (row) => [title(row), '', statusText(row.status), f.instant(row.since)],
     changes: (row) => [
       words(title(row), row.name === null ? null : `source ${row.name}`),
-      change(row),
-      f.instant(row.observed_at),
+      words(change(row), isEarlier(row.observed_at) ? `seen ${f.instant(row.observed_at)}` : null),
     ],
     sources: (row) => [
       words(
@@ -430,7 +460,7 @@ const asOfText = (timeZone: string, account: Row | undefined): string =>
   `As of ${formatter(timeZone).instant(account?.newest_at ?? null)} (${timeZone})`
 
 /** The texts of the lists of a survey, in the order of the page. */
-const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
+const surveyTexts = (timeZone: string, row: Row, quiet: readonly Row[]): readonly string[] => {
   const f = formatter(timeZone)
   const rates = (recent: unknown, earlier: unknown) => {
     const before = was(f.rate(recent), f.rate(earlier))
@@ -445,10 +475,14 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
   const pace =
     row.pace_days === null
       ? 'a day'
-      : `a day, ${f.signed(row.gained)} in ${days}, ${f.signed(row.gained_last_day)} on the last${reconstructedText(row)}`
+      : `a day, ${f.signed(row.gained)} in ${days}, ${f.signed(row.newest_gain)} ${Number(row.newest_gain_days) > 1 ? `in the last ${row.newest_gain_days}` : 'on the last'}${reconstructedText(row)}`
+  const isQuiet = quietText(row, quiet)
   const project = row.project_id === null || row.project_id === '' ? '' : `, project ${row.project_id}`
   return [
-    words(statusText(row.status), `Survey ${row.survey_id}${project}`),
+    words(
+      statusText(row.status),
+      `Survey ${row.survey_id}${project}${isQuiet === null ? '' : `, ${isQuiet}: the plan silences every reason but late`}`,
+    ),
     words(
       ...['Complete', f.fineRate(row.completion_rate)],
       `${f.count(row.interviews_count)} of ${f.count(row.sample_size)}`,
@@ -461,7 +495,6 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
       ...['Length', length, 'median'],
     ),
     ...asSoldTexts(f, row),
-    curveTitle(row),
     words(
       ...['First read', at(row._first_seen_at), 'Survey', at(row.listed_at)],
       ...['Progress', at(row.refreshed_at), 'List of sources', at(row.sources_listed_at)],
@@ -499,10 +532,7 @@ const asSoldTexts = (f: ReturnType<typeof formatter>, row: Row): readonly string
     ...(row.cost_at_target === null ? [] : [`${f.money(row.cost_at_target, row.currency)} at the target `]),
     ...(row.expected_by_today === null
       ? []
-      : [
-          `Expected by today ${number(expected < 10 ? Math.ceil(Number((10 * expected).toFixed(5))) / 10 : Math.ceil(expected))}`,
-          ` has ${f.count(row.interviews_count)}`,
-        ]),
+      : [`Expected by today ${number(Math.ceil(expected))}`, ` has ${f.count(row.interviews_count)}`]),
   ]
   return parts.length === 0 ? [] : [words(parts.join(''))]
 }
@@ -510,13 +540,27 @@ const asSoldTexts = (f: ReturnType<typeof formatter>, row: Row): readonly string
 const reconstructedText = ({ pace_days: all, reconstructed_days: days }: Row): string =>
   days === 0 ? '' : days === all ? '; reconstructed' : `; ${days} of them reconstructed`
 
-const curveTitle = ({ gained, pace_days: days, status }: Row): string => {
-  if (gained === null || days === null) return 'Complete interviews'
-  const period =
-    days === 7 && status === 'fieldwork'
-      ? 'this week'
-      : `in the last ${days} ${days === 1 ? 'day' : 'days'} in the field`
-  const moved = Number(gained)
+/** The days of the axis end with the last point, and the curve is level between observations. */
+const curveTitle = (observations: readonly Row[], last: number): string => {
+  const dayOf = (row: Row) => Date.parse(String(row.day)) / 86_400_000
+  const first = Math.min(...observations.map(dayOf))
+  const from = Math.max(first, last - 7)
+  if (!(from < last)) return 'Complete interviews'
+  const countOn = (day: number) =>
+    Number(
+      observations
+        .filter((row) => dayOf(row) <= day)
+        .toSorted((a, b) => String(a.observed_at).localeCompare(String(b.observed_at)))
+        .at(-1)?.interviews_count,
+    )
+  const moved = countOn(last) - countOn(from)
+  const days = last - from
+  const until = new Date(last * 86_400_000).toLocaleDateString(LOCALE, {
+    day: 'numeric',
+    month: 'short',
+    timeZone: 'UTC',
+  })
+  const period = `in the ${days === 1 ? 'day' : `${days} days`} up to ${until}`
   return moved === 0
     ? `No complete interview ${period}`
     : `Complete interviews ${moved > 0 ? 'rose' : 'fell'} by ${number(Math.abs(moved))} ${period}`

@@ -14,15 +14,15 @@ export const SETTINGS = { report: { title: TITLE }, time_zone: 'Europe/Paris' }
 export const RIGHT_TO_LEFT = 'סקר שביעות רצון \u202e(v2)'
 const NIGHTS = 6
 const LAST_NIGHT = 'duckdb,parquet,report'
-/** Late, at risk because it is paused, passed without an end in sight, reached or closed; one with prices alone. */
-const PLAN = `survey_id;source;due_on;starts_on;incidence;loi_minutes;cpi;currency;supplier;note
-1;;2026-03-07;2026-02-28;80%;6;2;EUR;;"<b>;"
-3;;2026-12-31;2026-02-21;;5;;;;
-4;;;;;;4,50;EUR;;
-4;S401;;;;;3,80;EUR;Panel <b>North;
-5;;2026-03-07;;70%;;;;;
-7;;2026-03-01;;;;;;;
-2;;2027-03-01;;;;;;;`
+/** Late, at risk because it is paused, passed without an end in sight and quiet, reached or closed; one with prices alone. */
+const PLAN = `survey_id;source;due_on;starts_on;incidence;loi_minutes;cpi;currency;supplier;note;quiet_until
+1;;2026-03-07;2026-02-28;80%;6;2;EUR;;"<b>;";
+3;;2026-12-31;2026-02-21;;5;;;;;
+4;;;;;;4,50;EUR;;;
+4;S401;;;;;3,80;EUR;Panel <b>North;;
+5;;2026-03-07;;70%;;;;;;
+7;;2026-03-01;;;;;;;;2026-03-10
+2;;2027-03-01;;;;;;;;`
 
 export const openReportWorld = async (context: Parameters<typeof openTrial>[0]): Promise<Trial> => {
   const trial = await openTrial(context, [

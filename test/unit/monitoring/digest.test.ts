@@ -12,7 +12,14 @@ const item = (more: Partial<DigestItem> = {}): DigestItem => ({
 
 const digestOf = (items: readonly DigestItem[], more: Partial<Digest> = {}): Digest => ({
   ...{ heading: 'Acme Insights, 2 Mar 2026', items, drift: [], surveys: 8 },
-  ...{ inField: 1_200, interviews: 3_456, hasAccounts: false, reportUrl: null, surveyUrl: null },
+  ...{
+    inField: 1_200,
+    interviews: 3_456,
+    interviewDays: 1,
+    hasAccounts: false,
+    reportUrl: null,
+    surveyUrl: null,
+  },
   ...more,
 })
 
@@ -39,7 +46,7 @@ Report: https://files.example.com/a_b*c.html`,
 
 test('one of each is singular; what is not known is left out; accounts are named where there are several', () => {
   const digest = digestOf([item({ title: ' ', projectId: '' })], {
-    ...{ surveys: 1, inField: 1, interviews: null, hasAccounts: true },
+    ...{ surveys: 1, inField: 1, interviews: null, interviewDays: null, hasAccounts: true },
   })
   expect(digestText(digest)).toBe(
     `Acme Insights, 2 Mar 2026: 1 survey needs action

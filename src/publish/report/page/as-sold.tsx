@@ -45,8 +45,10 @@ const costOf = ({ cost, cost_at_target, currency }: SurveyRow, { money }: Format
   return [['Cost so far', money(cost, currency), detail]]
 }
 
-const expectedOf = (survey: SurveyRow, { atLeast, count }: Formats): readonly Figure[] => {
+const expectedOf = (survey: SurveyRow, { count }: Formats): readonly Figure[] => {
   const { expected_by_today: expected, interviews_count } = survey
   if (expected === null) return []
-  return [['Expected by today', atLeast(expected), `has ${count(interviews_count)}`]]
+  // Without the noise of a division.
+  const whole = Math.ceil(Number(expected.toFixed(6)))
+  return [['Expected by today', count(whole), `has ${count(interviews_count)}`]]
 }

@@ -2,11 +2,13 @@
 import { group } from 'd3-array'
 import type { JSX } from 'preact'
 import { SURVEY_STATUSES } from '../../../model/fields.js'
+import { msBetween } from '../../../model/instant.js'
 import { StatusStrip, StripAxis, spanOf } from '../charts/small.js'
 import { CHANGES_SHOWN, overview } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { QueryTable, SqlOf } from './table.js'
 import {
+  LAG_MS_MIN,
   More,
   newestReading,
   type PartProps,
@@ -27,7 +29,9 @@ export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
     <section id="changes" aria-labelledby="changes-title">
       <h2 id="changes-title">What changed since yesterday</h2>
       {total === 0 ? (
-        <p class="empty">No survey and no source changed in the 24 hours before the newest reading.</p>
+        <p class="empty" data-list={overview.changeCounts.name}>
+          No survey and no source changed in the 24 hours before the newest reading.
+        </p>
       ) : (
         <>
           <p>{summaryOf(page)}</p>
@@ -74,12 +78,26 @@ const ChangeTable = ({
           </>
         ),
       },
-      { head: 'Change', isText: true, cell: (row) => <Change change={row} /> },
-      { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
+      {
+        head: 'Change',
+        isText: true,
+        cell: (row) => (
+          <>
+            <Change change={row} />
+            {isEarlier(row, page) && <small>seen {formats.instant(row.observed_at)}</small>}
+          </>
+        ),
+      },
     ]}
     caption="Changes of surveys and sources"
   />
 )
+
+/** Whether it was not seen at the time at the head of the page. */
+const isEarlier = ({ observed_at: at }: ReportRows['changes'][number], { rows }: ReportPage): boolean => {
+  const newest = newestReading(rows)
+  return newest !== null && msBetween(at, newest) > LAG_MS_MIN
+}
 
 const summaryOf = ({ rows: { changeCounts: counts }, formats }: ReportPage): JSX.Element => (
   <span data-list={overview.changeCounts.name}>

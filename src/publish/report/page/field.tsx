@@ -11,9 +11,11 @@ import {
   hasAccounts,
   isTooEarly,
   LAG_MS_MIN,
+  newestGainText,
   newestReading,
   type PartProps,
   Project,
+  Quiet,
   type ReportPage,
   Status,
   SurveyLink,
@@ -25,12 +27,19 @@ type FieldRow = ReportRows['inField'][number]
 const isReconstructed = ({ reconstructed_days: days }: Pick<FieldRow, 'reconstructed_days'>): boolean =>
   days !== null && days > 0
 
-/** How good the forecasts of two weeks before a target were; null as long as none can be judged. */
-const accuracyText = ({ rows, formats }: ReportPage): string | null => {
+/** How good the forecasts of two weeks before a target were; nothing as long as none can be judged. */
+const Accuracy = ({ page: { rows, formats } }: PartProps) => {
   const [accuracy] = rows.accuracy
   if (accuracy === undefined || accuracy.reached === 0) return null
   const { reached, inside, days_off } = accuracy
-  return `${formats.count(reached)} targets were reached in the last 28 days. Two weeks before, the range was right for ${formats.count(inside)} of them, and half of the days were at most ${formats.rough(days_off)} days off.`
+  return (
+    <>
+      <p class="rule">
+        {`${formats.count(reached)} targets were reached in the last 28 days. Two weeks before, the range was right for ${formats.count(inside)} of them, and half of the days were at most ${formats.rough(days_off)} days off.`}
+      </p>
+      <SqlOf query={overview.accuracy} />
+    </>
+  )
 }
 
 export const Field = ({ page, page: { rows, formats } }: PartProps) => (
@@ -49,18 +58,13 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
           caption="Surveys in the field, those without a forecast first, then the latest forecast"
         />
         <p class="rule">
-          Pace: complete interviews a day, over the last 7 days in the field, and the gain of the last day.
-          Forecast: if that pace goes on and the target is reached, with the range that holds in 8 of 10
-          cases. Incidence and drop-out of the last 7 days; below them, before.
+          Pace: complete interviews a day, over the last 7 days in the field, and the gain of the last day, or
+          of as many days as it says. Forecast: if that pace goes on and the target is reached, with the range
+          that holds in 8 of 10 cases. Incidence and drop-out of the last 7 days; below them, before.
           {rows.inField.some(isReconstructed) &&
             ' Reconstructed: some of the days were before the first reading, and count interviews by their status of today.'}
         </p>
-        {accuracyText(page) !== null && (
-          <>
-            <p class="rule">{accuracyText(page)}</p>
-            <SqlOf query={overview.accuracy} />
-          </>
-        )}
+        <Accuracy page={page} />
         {page.sections.size < rows.surveys.length && (
           <p class="rule">
             {`${formats.count(page.sections.size)} of ${formats.count(rows.surveys.length)} surveys have a section of their own: those that need action, and then as many as a page can hold.`}
@@ -77,7 +81,15 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
           query={overview.besideField}
           rows={rows.besideField}
           columns={[
-            { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
+            {
+              head: 'Survey',
+              cell: (row) => (
+                <>
+                  <SurveyLink survey={row} page={page} />
+                  <Quiet of={row} page={page} />
+                </>
+              ),
+            },
             ...accountColumn(page),
             {
               head: 'Status',
@@ -118,6 +130,7 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
           <SurveyLink survey={row} page={page} />
           <Project of={row} />
           {row.status !== 'fieldwork' && <Status status={row.status} />}
+          <Quiet of={row} page={page} />
           {isOld(row, rows) && <small>read {formats.instant(row.refreshed_at)}</small>}
         </>
       ),
@@ -132,9 +145,9 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
     { head: '28 days', cell: (row) => <Sparkline days={rows.curves.get(keyOf(row)) ?? []} /> },
     {
       head: 'Pace',
-      cell: ({ per_day, gained_last_day, ...row }) => (
+      cell: ({ per_day, ...row }) => (
         <>
-          {formats.rough(per_day)} <small>{formats.signed(gained_last_day)}</small>
+          {formats.rough(per_day)} <small>{newestGainText(row, formats)}</small>
           {isReconstructed(row) && <small>reconstructed</small>}
         </>
       ),
@@ -147,7 +160,7 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
           <Forecast row={row} formats={formats} />
           {row.due_on !== null && (
             <small class={`due ${row.deadline ?? ''}`}>
-              {[`due ${dueDay(row.due_on, row, formats)}`, dueText(row, formats)].filter(Boolean).join(', ')}
+              {[`due ${dueDay(row.due_on, row, formats)}`, dueText(row)].filter(Boolean).join(', ')}
             </small>
           )}
         </>

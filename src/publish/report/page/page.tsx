@@ -140,11 +140,16 @@ const Totals = ({ page: { rows, formats } }: PartProps) => {
   const { count, rate, signed } = formats
   if (total === undefined || total.surveys === 0) return <Figures figures={[]} query={overview.totals.name} />
   const completed = `of ${count(total.sample_size)}, ${rate(total.completion_rate)}`
-  const gained = `${signed(total.gained)} in the last 7 days`
+  const { newest_gain_days: newest, week_gain: gained, week_gain_days: days } = total
+  const week = gained === null ? '' : `${signed(gained)} in the last ${days === 1 ? 'day' : `${days} days`}`
   const figures: readonly Figure[] = [
     ['In the field', count(total.surveys), plural(total.surveys, 'survey')],
     ['Complete', count(total.interviews_count), completed],
-    ['Gained since yesterday', signed(total.gained_last_day), gained],
+    [
+      newest === null || newest === 1 ? 'Gained since yesterday' : `Gained in ${newest} days`,
+      signed(total.newest_gain),
+      week,
+    ],
   ]
   return <Figures figures={figures} query={overview.totals.name} />
 }

@@ -20,6 +20,7 @@ import {
   isTooEarly,
   type PartProps,
   plural,
+  quietText,
   Status,
   spaced,
   TOO_EARLY,
@@ -39,6 +40,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   const key = keyOf(survey)
   const curve = rows.curves.get(key) ?? []
   const { account, survey_id, status, project_id } = survey
+  const quiet = quietText(survey, page)
   const hidden = rows.unshown.find((of) => of.account === account && of.survey_id === survey_id)?.fields ?? []
   return (
     <section class="survey" id={key}>
@@ -56,10 +58,11 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
           </>
         )}
         {hasAccounts(page) && `, account ${account}`}
+        {quiet !== null && `, ${quiet}: the plan silences every reason but late`}
       </p>
       <Figures figures={figuresOf(survey, formats)} query="surveys" />
       <AsSold survey={survey} formats={formats} />
-      <h3 data-list="surveys">{curveTitle(survey, formats)}</h3>
+      <h3 data-list={queries.observations.name}>{curveTitle(curve, formats)}</h3>
       {curve.length < 2 ? (
         <p class="empty">The curve begins with the second night.</p>
       ) : (
@@ -137,7 +140,9 @@ const aboutSource = ({ country_code, provider, supplier, cpi, currency }: Source
 export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {
   const { count, fineRate, rate, rough, signed } = formats
   const { pace_days: days, length_of_interview: seconds } = survey
-  const pace = `${signed(survey.gained)} in ${days} ${plural(days ?? 0, 'day')}, ${signed(survey.gained_last_day)} on the last${reconstructedText(survey)}`
+  const newest = survey.newest_gain_days ?? 1
+  const lastDays = newest === 1 ? 'on the last' : `in the last ${newest}`
+  const pace = `${signed(survey.gained)} in ${days} ${plural(days ?? 0, 'day')}, ${signed(survey.newest_gain)} ${lastDays}${reconstructedText(survey)}`
   const lately = (recent: number | null, earlier: number | null) => {
     if (recent === null) return ''
     const was = earlier === null || rate(earlier) === rate(recent) ? '' : `, was ${rate(earlier)}`
@@ -145,7 +150,7 @@ export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[
   }
   const incidence = lately(survey.recent_incidence_rate, survey.earlier_incidence_rate)
   const dropOut = lately(survey.recent_drop_out_rate, survey.earlier_drop_out_rate)
-  const due = dueText(survey, formats)
+  const due = dueText(survey)
   const completed = `${count(survey.interviews_count)} of ${count(survey.sample_size)}`
   return [
     ['Complete', fineRate(survey.completion_rate), completed],
@@ -169,17 +174,19 @@ const rangeOf = (survey: SurveyRow, formats: Formats): string => {
     : `${formats.dayNear(expected_from, expected_on)} to ${expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}`
 }
 
-/** What happened, as the title of the curve. */
-const curveTitle = (survey: SurveyRow, formats: Formats): string => {
-  const { gained, pace_days: days, status } = survey
-  if (gained === null || days === null) return 'Complete interviews'
-  const period =
-    days === 7 && status === 'fieldwork'
-      ? 'this week'
-      : `in the last ${days} ${plural(days, 'day')} in the field`
+/** What happened in the last week of the curve, as its title. */
+export const curveTitle = (curve: readonly DayRow[], formats: Formats): string => {
+  const last = curve.at(-1)
+  const before = curve.findLast(({ day }) => last !== undefined && day <= last.day - WEEK_DAYS) ?? curve[0]
+  if (last === undefined || before === undefined || before === last) return 'Complete interviews'
+  const gained = last.interviews_count - before.interviews_count
+  const days = last.day - before.day
+  const period = `in the ${days === 1 ? 'day' : `${days} days`} up to ${formats.shortDay(last.day)}`
   if (gained === 0) return `No complete interview ${period}`
   return `Complete interviews ${gained > 0 ? 'rose' : 'fell'} by ${formats.count(Math.abs(gained))} ${period}`
 }
+
+const WEEK_DAYS = 7
 
 interface InterviewsProps {
   readonly counts: readonly { readonly status: string; readonly individuals: number }[]

@@ -8,7 +8,18 @@ import type { SurveyRow } from '../queries/survey.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { figuresOf } from './survey.js'
 import { SqlOf } from './table.js'
-import { Completion, Figures, hasAccounts, More, type PartProps, plural, Title } from './words.js'
+import {
+  Completion,
+  Figures,
+  hasAccounts,
+  More,
+  type PartProps,
+  plural,
+  Quiet,
+  quietText,
+  SurveyLink,
+  Title,
+} from './words.js'
 
 /** Surveys before the rest is folded: more than a laptop shows without scrolling. */
 const SHOWN = 12
@@ -49,6 +60,7 @@ export const Today = ({ page, page: { rows, formats } }: PartProps) => {
           <List of={rest} page={page} />
         </More>
       )}
+      <QuietSurveys page={page} />
       <SqlOf query={overview.needsAction} />
     </section>
   )
@@ -71,9 +83,12 @@ const List = ({ of, page }: PartProps & { readonly of: readonly Waiting[] }): JS
                 <Origin of={waiting} page={page} />
               </span>
               <span>
-                {waiting.reasons.map(({ urgency, text }) => (
-                  <span class={`chip u${urgency}`}>{cutInMiddle(text, CHIP_CHARACTERS_MAX)}</span>
+                {waiting.reasons.map((reason) => (
+                  <span class={`chip u${reason.urgency}`}>
+                    <ReasonText of={reason} charactersMax={CHIP_CHARACTERS_MAX} />
+                  </span>
                 ))}
+                <Quiet of={waiting} page={page} />
               </span>
               <span>
                 <Completion of={waiting} formats={page.formats} />
@@ -84,6 +99,46 @@ const List = ({ of, page }: PartProps & { readonly of: readonly Waiting[] }): JS
         </li>
       ))}
     </ol>
+  )
+}
+
+interface ReasonProps {
+  readonly of: Pick<Reason, 'text' | 'source_name'>
+  readonly charactersMax: number
+}
+
+/** The reason in words. The browser decides the direction of the name in it, which is cut first. */
+const ReasonText = ({ of: { text, source_name: name }, charactersMax }: ReasonProps): JSX.Element => {
+  const place = name === null || name === '' ? -1 : text.indexOf(name)
+  if (name === null || place < 0) return <>{cutInMiddle(text, charactersMax)}</>
+  const [before, after] = [text.slice(0, place), text.slice(place + name.length)]
+  return (
+    <>
+      {before}
+      <bdi>{cutInMiddle(name, Math.max(1, charactersMax - before.length - after.length))}</bdi>
+      {after}
+    </>
+  )
+}
+
+/** Surveys that the plan keeps quiet: they have no reason in the list but that they are late. */
+const QuietSurveys = ({ page, page: { rows, formats } }: PartProps): JSX.Element | null => {
+  const surveys = [...rows.quiet.values()]
+  if (surveys.length === 0) return null
+  return (
+    <>
+      <p class="rule" data-list={overview.quiet.name}>
+        {`${formats.count(surveys.length)} ${plural(surveys.length, 'survey is', 'surveys are')} quiet by the plan, unless late: `}
+        {surveys.slice(0, SHOWN).map((survey, index) => (
+          <>
+            {index === 0 ? '' : ', '}
+            <SurveyLink survey={survey} page={page} /> {quietText(survey, page)?.replace('quiet ', '')}
+          </>
+        ))}
+        {surveys.length > SHOWN && ` and ${formats.count(surveys.length - SHOWN)} more`}.
+      </p>
+      <SqlOf query={overview.quiet} />
+    </>
   )
 }
 
@@ -109,10 +164,10 @@ interface DetailsProps extends PartProps {
 const Details = ({ of, survey, page }: DetailsProps): JSX.Element => (
   <div data-of={keyOf(of)}>
     {of.reasons.map(
-      ({ text, since }) =>
-        (since !== null || text.length > CHIP_CHARACTERS_MAX) && (
+      ({ since, ...reason }) =>
+        (since !== null || reason.text.length > CHIP_CHARACTERS_MAX) && (
           <p data-list="reasons">
-            {text}
+            <ReasonText of={reason} charactersMax={Number.POSITIVE_INFINITY} />
             {since !== null && <small>{` since ${page.formats.instant(since)}`}</small>}
           </p>
         ),

@@ -1,7 +1,8 @@
 /** What several parts of the page need: its rows, words, and small parts. */
 import type { ComponentChildren, JSX } from 'preact'
+import { DAY_MS } from '../../../base/durations.js'
 import { cutInMiddle } from '../../../base/human.js'
-import { type Instant, msBetween } from '../../../model/instant.js'
+import { type Instant, instantToMs, msBetween } from '../../../model/instant.js'
 import { FORECAST_PACE_DAYS_MIN } from '../../../warehouse/views/forecast.js'
 import { Bar } from '../charts/small.js'
 import type { Formats } from '../formats.js'
@@ -148,20 +149,32 @@ export const isTooEarly = ({ status, pace_days }: Pick<SurveyRow, 'status' | 'pa
 
 export const TOO_EARLY = 'too early to say'
 
-type Due = Pick<SurveyRow, 'status' | 'per_day' | 'deadline' | 'needed_per_day'>
+/** What follows a due date: `late: needs 91 a day, has 14`; empty if nothing can be said. */
+export const dueText = ({ deadline, needed_text }: Pick<SurveyRow, 'deadline' | 'needed_text'>): string =>
+  [deadline, needed_text]
+    .flatMap((part) => part ?? [])
+    .map(spaced)
+    .join(': ')
 
-/** What follows a due date: `late: needs 91 a day, has 14`, in the numbers of `needs_action.text`; empty if nothing can be said. */
-export const dueText = (
-  { status, per_day, deadline, needed_per_day }: Due,
-  { atLeast, atMost }: Formats,
-): string => {
-  const has =
-    per_day === null || per_day <= 0 ? '' : `, ${status === 'fieldwork' ? 'has' : 'had'} ${atMost(per_day)}`
-  return [
-    ...(deadline === null ? [] : [spaced(deadline)]),
-    ...(needed_per_day === null ? [] : [`needs ${atLeast(needed_per_day)} a day${has}`]),
-  ].join(': ')
+/** Until when the plan silences the reasons of a survey, except that it is late; null if it does not. */
+export const quietText = (survey: SurveyKey, { rows, formats }: ReportPage): string | null => {
+  const found = rows.quiet.get(keyOf(survey))
+  const newest = newestReading(rows)
+  if (found === undefined || newest === null) return null
+  return `quiet until ${formats.dayNear(found.quiet_until, instantToMs(newest) / DAY_MS)}`
 }
+
+/** `quietText` in small print. */
+export const Quiet = ({ of, page }: PartProps & { readonly of: SurveyKey }): JSX.Element | null => {
+  const text = quietText(of, page)
+  return text === null ? null : <small class="quiet">{text}</small>
+}
+
+/** The newest gain, with its days if these are several: `+51 in 2 days`. */
+export const newestGainText = (
+  { newest_gain: gain, newest_gain_days: days }: Pick<SurveyRow, 'newest_gain' | 'newest_gain_days'>,
+  { signed }: Formats,
+): string => (days === null || days === 1 ? signed(gain) : `${signed(gain)} in ${days} days`)
 
 /** A bar, the rate, and the numbers of which it is the rate. */
 export const Completion = ({ of, formats }: { readonly of: Completed; readonly formats: Formats }) => (

@@ -1,17 +1,31 @@
 /** The queries of the overview: what needs action, what is in the field, and what has changed. */
 import { z } from 'zod'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
-import { hoursBefore } from '../../../warehouse/history/days.js'
-import { IN_FIELD } from '../../../warehouse/views/needs-action-rules.js'
-import { at, change, count, maybe, ofSurvey, paced, progress, text, titled } from '../rows.js'
+import { hoursBefore, NEWEST_STEPS } from '../../../warehouse/history/days.js'
+import { FIELD_GAINS } from '../../../warehouse/history/gains.js'
+import { IS_QUIET } from '../../../warehouse/views/needs-action.js'
+import { CLOSED, IN_FIELD } from '../../../warehouse/views/needs-action-rules.js'
+import { SURVEY_PLANS_STEP } from '../../../warehouse/views/plan.js'
+import {
+  at,
+  change,
+  count,
+  day,
+  maybe,
+  newestGain,
+  ofSurvey,
+  paced,
+  progress,
+  text,
+  titled,
+} from '../rows.js'
 import { NEWEST, type Query } from './query.js'
 
 const LAST_DAY = `FROM record_changes c
 JOIN ${NEWEST} n ON n.account = c.account
 LEFT JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
 LEFT JOIN sample_sources o ON o.account = c.account AND o.survey_id = c.survey_id AND o.id = c.sample_source_id
-WHERE epoch_us(c.observed_at) > ${hoursBefore('n.newest_at', 24)}
-  AND (c.kind <> 'added' OR c.sample_source_id IS NULL OR c.observed_at > s._first_seen_at)`
+WHERE epoch_us(c.observed_at) > ${hoursBefore('n.newest_at', 24)}`
 
 export const CHANGES_SHOWN = 100
 
@@ -32,15 +46,18 @@ GROUP BY account`,
       surveys: count,
       ...progress,
       completion_rate: maybe.number,
-      gained: maybe.count,
-      gained_last_day: maybe.count,
+      ...newestGain,
+      ...{ week_gain: maybe.count, week_gain_days: maybe.count },
     }),
-    select: `SELECT count(*) AS surveys, sum(p.interviews_count) AS interviews_count, sum(p.sample_size) AS sample_size,
-  CAST(sum(p.interviews_count) FILTER (p.sample_size > 0) AS DOUBLE) / nullif(sum(p.sample_size), 0) AS completion_rate, sum(p.gained) AS gained,
-  sum(p.gained_last_day) FILTER (epoch_us(p.refreshed_at) >= ${hoursBefore('n.newest_at', 24)}) AS gained_last_day
-FROM survey_pace p
-JOIN ${NEWEST} n ON n.account = p.account
-WHERE p.status IN ${IN_FIELD}`,
+    select: `SELECT *
+FROM (
+  SELECT count(*) AS surveys, sum(interviews_count) AS interviews_count, sum(sample_size) AS sample_size,
+    CAST(sum(interviews_count) FILTER (sample_size > 0) AS DOUBLE) / nullif(sum(sample_size), 0) AS completion_rate
+  FROM survey_pace
+  WHERE status IN ${IN_FIELD}
+), (
+${FIELD_GAINS}
+)`,
     order: 'surveys ASC',
   },
   needsAction: {
@@ -48,22 +65,36 @@ WHERE p.status IN ${IN_FIELD}`,
     title: 'Today',
     row: z.object({
       ...{ ...titled, project_id: maybe.text, ...progress, completion_rate: maybe.number },
-      ...{ kind: text, urgency: count, text, since: maybe.at },
+      ...{ kind: text, urgency: count, text, source_name: maybe.text, since: maybe.at },
     }),
     select: `SELECT a.account, a.survey_id, a.title, a.project_id, g.interviews_count, g.sample_size, g.completion_rate,
-  a.kind, a.urgency, a.text, a.since, a.due_on, min(a.urgency) OVER (PARTITION BY a.account, a.survey_id) AS most_urgent,
+  a.kind, a.urgency, a.text, o.name AS source_name, a.since, a.due_on, min(a.urgency) OVER (PARTITION BY a.account, a.survey_id) AS most_urgent,
   count(*) OVER (PARTITION BY a.account, a.survey_id) AS reasons
 FROM needs_action a
-LEFT JOIN survey_progress g USING (account, survey_id)`,
+LEFT JOIN survey_progress g USING (account, survey_id)
+LEFT JOIN sample_sources o ON o.account = a.account AND o.survey_id = a.survey_id AND o.id = a.sample_source_id`,
     order:
       'most_urgent ASC, due_on ASC NULLS LAST, reasons DESC, account ASC, survey_id ASC, urgency ASC, kind ASC',
+  },
+  quiet: {
+    name: 'quiet',
+    title: 'Surveys that the plan keeps quiet',
+    row: z.object({ ...titled, quiet_until: day }),
+    select: `WITH ${NEWEST_STEPS},
+${SURVEY_PLANS_STEP}
+SELECT s.account, s.id AS survey_id, s.title, l.quiet_until
+FROM survey_plans l
+JOIN newest n ON n.account = l.account
+JOIN surveys s ON s.account = l.account AND s.id = l.survey_id AND s._missing_since IS NULL AND s.status NOT IN ${CLOSED}
+WHERE ${IS_QUIET}`,
+    order: 'quiet_until ASC, account ASC, survey_id ASC',
   },
   inField: {
     name: 'in-field',
     title: 'Surveys in the field',
     row: z.object(paced),
     select: `SELECT account, survey_id, title, project_id, status, interviews_count, sample_size, completion_rate, pace_days, gained, per_day,
-  gained_last_day, reconstructed_days, expected_on, expected_from, expected_to, due_on, deadline, needed_per_day,
+  newest_gain, newest_gain_days, reconstructed_days, expected_on, expected_from, expected_to, due_on, deadline, needed_text,
   target_incidence_rate, recent_incidence_rate, earlier_incidence_rate,
   drop_out_rate, recent_drop_out_rate, earlier_drop_out_rate, refreshed_at
 FROM survey_pace

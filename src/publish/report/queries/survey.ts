@@ -53,7 +53,7 @@ export const survey = {
       ...sold,
     }),
     select: `SELECT p.account AS account, p.survey_id AS survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
-  p.pace_days, p.gained, p.per_day, p.gained_last_day, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_per_day, p.last_gain_at,
+  p.pace_days, p.gained, p.per_day, p.newest_gain, p.newest_gain_days, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_text, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
   p.sold_incidence, p.launch_incidence_rate, p.sold_loi_minutes, p.opened_on, p.expected_by_today, p.cost, p.cost_at_target, p.currency,
@@ -127,7 +127,7 @@ FROM source_overview`,
 FROM record_changes c
 JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
 LEFT JOIN sample_sources o ON o.account = c.account AND o.survey_id = c.survey_id AND o.id = c.sample_source_id
-WHERE c.kind <> 'added' OR c.observed_at > s._first_seen_at`,
+WHERE c.kind <> 'added' OR c.sample_source_id IS NOT NULL`,
     order:
       'account ASC, survey_id ASC, observed_at DESC, sample_source_id ASC NULLS FIRST, kind ASC, field ASC',
   },

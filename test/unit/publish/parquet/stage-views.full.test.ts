@@ -28,7 +28,8 @@ const night = async ({ account }: TestWarehouse, number: number, ids: readonly n
       bundle(
         id,
         minute(number * DAY_MINUTES),
-        [source(id * 10), source(id * 10 + 1)],
+        // Record changes have a row for each night but the first.
+        [source(id * 10, { description: `night ${number}` }), source(id * 10 + 1)],
         progress(id * number, { sample_size: 100 }),
       ),
     ),

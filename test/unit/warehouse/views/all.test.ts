@@ -38,7 +38,7 @@ test('surveys_today has the surveys that the API shows, and source_overview thei
     )
   await account.commitBundles([{ kind: 'gone', surveyId: 2, at: minute(2882) }], RUN)
   const first = { account: 'acme', survey_id: 1, title: 'Survey 1' }
-  const pace = { per_day: 0, gained_last_day: 0 }
+  const pace = { per_day: 0, newest_gain: 0, newest_gain_days: 1 }
   await expectRows(
     'SELECT * REPLACE (expected_on::VARCHAR AS expected_on) FROM surveys_today ORDER BY survey_id',
     [
@@ -52,7 +52,8 @@ test('surveys_today has the surveys that the API shows, and source_overview thei
         ...{ account: 'acme', survey_id: 3, title: 'Survey 3', project_id: null, status: 'fieldwork' },
         ...{ interviews_count: null, sample_size: null, completion_rate: null, per_day: null },
         ...{
-          gained_last_day: null,
+          newest_gain: null,
+          newest_gain_days: null,
           expected_on: null,
           needs_action: 'not reached by the last runs',
           refreshed_at: null,

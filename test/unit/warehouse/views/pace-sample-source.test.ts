@@ -139,7 +139,8 @@ test('sample_source_pace has the columns of the source and the completion of its
       pace_days: null,
       gained: null,
       per_day: null,
-      gained_last_day: null,
+      newest_gain: null,
+      newest_gain_days: null,
       expected_on: null,
     },
   ])

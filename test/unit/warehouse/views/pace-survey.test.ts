@@ -7,7 +7,16 @@ import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { unsoundnessIn } from '../../../support/oracle/soundness.js'
 import { hourOf, instantOf } from '../../../support/time/instants.js'
-import { bundle, list, planLine, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import {
+  bundle,
+  list,
+  planLine,
+  progress,
+  RUN,
+  reconstructed,
+  source,
+  survey,
+} from '../../../support/warehouse/rows.js'
 import { sharedWarehouse, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
@@ -215,9 +224,7 @@ test('survey_pace counts only days in fieldwork', async () => {
       RUN,
     )
   }
-  const found = await rows(
-    'SELECT survey_id, pace_days, gained, gained_last_day FROM survey_pace ORDER BY ALL',
-  )
+  const found = await rows('SELECT survey_id, pace_days, gained, newest_gain FROM survey_pace ORDER BY ALL')
   expect(
     found.map(({ survey_id, ...row }) => [cases[Number(survey_id) - 1]?.[0], Object.values(row)]),
   ).toEqual(cases.map(([what, , expected]) => [what, expected]))
@@ -227,21 +234,27 @@ test('nights without a run change neither the pace nor the forecast of a week ag
   const { account, rows } = await emptyWarehouse()
   await list(account, [survey(1), survey(2)], at(1, 0), 'full')
   const isUnread = (night: number) => (night > 14 && night < 25) || (night > 32 && night < 36)
-  // Days of the pace, its gain, and that of the last night.
+  // Days of the pace, its gain, the newest gain, and its days.
   const expected: Readonly<Record<number, readonly (number | null)[]>> = {
-    25: [11, 110, null],
-    26: [12, 120, 10],
-    36: [7, 70, null],
-    48: [7, 70, 10],
+    25: [11, 110, 110, 11],
+    26: [12, 120, 10, 1],
+    36: [7, 70, 40, 4],
+    48: [7, 70, 10, 1],
   }
   for (let night = 1; night <= 48; night += 1) {
     if (isUnread(night)) continue
     const bundles = [bundle(1, at(night), [], read(10 * night, 700)), bundle(2, at(night), [], read(40, 700))]
     await account.commitBundles(bundles, RUN)
     if (!(night in expected)) continue
-    const found = await rows('SELECT pace_days, gained, gained_last_day FROM survey_pace ORDER BY survey_id')
-    const days = found[1]?.pace_days
-    expect([night, ...found.map((row) => Object.values(row))]).toEqual([night, expected[night], [days, 0, 0]])
+    const found = await rows(
+      'SELECT pace_days, gained, newest_gain, newest_gain_days FROM survey_pace ORDER BY survey_id',
+    )
+    const { pace_days, newest_gain_days } = found[1] ?? {}
+    expect([night, ...found.map((row) => Object.values(row))]).toEqual([
+      night,
+      expected[night],
+      [pace_days, 0, 0, newest_gain_days],
+    ])
     if (night === 25) await expectSound({ rows })
     if (night === 48)
       // The first is as fast as ever, and nothing else.
@@ -249,15 +262,68 @@ test('nights without a run change neither the pace nor the forecast of a week ag
   }
 })
 
-test('survey_pace gives the gain of the last known day', async () => {
+test('reconstructed days count until a week was observed, and then neither in the pace nor in the interval', async () => {
+  const { account, rows } = await emptyWarehouse()
+  // The first goes on. The second is paused after its first night, and opens again on the eighth.
+  const PAUSED = [2, 8] as const
+  const statusOn = (night: number) =>
+    night >= PAUSED[0] && night < PAUSED[1] ? 'deviating_from_specs' : 'fieldwork'
+  await list(account, [survey(1), survey(2)], at(1, 0), 'full')
+  const found: unknown[] = []
+  for (let night = 1; night <= 10; night += 1) {
+    if (PAUSED.some((change) => change === night))
+      await list(account, [survey(2, { status: statusOn(night), updated_at: at(night) })], at(night))
+    await account.commitBundles(
+      [1, 2].map((id) => bundle(id, at(night), [], read(200 + 5 * night, 400))),
+      RUN,
+    )
+    if (night === 1)
+      // 20 a day, or 30: far from the 5 a day of the readings.
+      for (const id of [1, 2])
+        for (const days of [1, 2, 3, 4, 5, 6, 7])
+          await account.commitReconstructed(
+            [reconstructed(id, [days], read(205 - 25 * days - 5 * (days % 2), 400), at(1))],
+            RUN,
+          )
+    const paces = await rows(
+      `SELECT pace_days, reconstructed_days, gained, (expected_to - expected_on)::INT AS width FROM survey_pace ORDER BY survey_id`,
+    )
+    found.push(paces.map((row) => Object.values(row)))
+  }
+  // Four days later, four observed gains and three reconstructed ones. Without a spread only the pace may change.
+  expect(found[0]).toEqual([
+    [7, 7, 180, 3],
+    [7, 7, 180, 3],
+  ])
+  expect(found[4]).toEqual([
+    [7, 3, 100, 12],
+    [7, 7, 180, null],
+  ])
+  // A week is observed: 35 in seven days, which never vary.
+  expect(found[7]).toEqual([
+    [7, 0, 35, 12],
+    [null, null, null, null],
+  ])
+  expect(found[9]).toEqual([
+    [7, 0, 35, 11],
+    [2, 0, 10, null],
+  ])
+})
+
+test('survey_pace gives the newest gain, and says how many days it covers', async () => {
   const { account, expectRows } = await emptyWarehouse()
-  const cases: readonly (readonly [gained: number | null, readings: readonly Reading[]])[] = [
-    [7, nightly({ 8: 3, 9: 5, 10: 12 })],
-    [0, nightly({ 9: 5, 10: 5 })],
-    [-2, nightly({ 9: 5, 10: 3 })],
+  const cases: readonly (readonly [
+    gained: number | null,
+    days: number | null,
+    readings: readonly Reading[],
+  ])[] = [
+    [7, 1, nightly({ 8: 3, 9: 5, 10: 12 })],
+    [0, 1, nightly({ 9: 5, 10: 5 })],
+    [-2, 1, nightly({ 9: 5, 10: 3 })],
     // The last reading of each day counts: at 01:00 that of the day before. At 09:00 the tenth has hardly begun.
     [
       3,
+      1,
       [
         [at(9, 1), read(1)],
         [at(9, 9), read(3)],
@@ -266,17 +332,18 @@ test('survey_pace gives the gain of the last known day', async () => {
       ],
     ],
     // Nobody knows how many of them came in on the last day.
-    [null, nightly({ 7: 5, 10: 25 })],
-    [null, nightly({ 10: 5 })],
-    [null, [...nightly({ 9: 5 }), [at(10), read(null)]]],
+    [20, 3, nightly({ 7: 5, 10: 25 })],
+    [0, 1, nightly({ 7: 5, 10: 5 })],
+    [null, null, nightly({ 10: 5 })],
+    [null, null, [...nightly({ 9: 5 }), [at(10), read(null)]]],
   ]
   await perform(
     account,
-    cases.map(([, readings]) => ['a gain', readings, []]),
+    cases.map(([, , readings]) => ['a gain', readings, []]),
   )
   await expectRows(
-    'SELECT gained_last_day FROM survey_pace ORDER BY survey_id',
-    cases.map(([gained]) => [gained]),
+    'SELECT newest_gain, newest_gain_days FROM survey_pace ORDER BY survey_id',
+    cases.map(([gained, days]) => [gained, days]),
   )
 })
 
@@ -331,7 +398,8 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       pace_days: null,
       gained: null,
       per_day: null,
-      gained_last_day: null,
+      newest_gain: null,
+      newest_gain_days: null,
       reconstructed_days: null,
       taken_back: 0,
       expected_on: null,
@@ -346,6 +414,7 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       quiet_until: null,
       deadline: null,
       needed_per_day: null,
+      needed_text: null,
       target_incidence_rate: null,
       recent_incidence_rate: null,
       earlier_incidence_rate: null,
