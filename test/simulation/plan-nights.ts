@@ -19,6 +19,7 @@ const LIST_SALT = 0x6c697374
 const PUBLISH_SALT = 0x7075626c
 const PLANT_SALT = 0x706c616e
 const SOURCES_SALT = 0x736f7572
+const VANISHING_SALT = 0x76616e69
 
 /** Healthy nights, before some of which somebody plants objects in a stored database. */
 export const withPlanted = (drawn: Plan): Plan => {
@@ -147,6 +148,23 @@ export const withBrokenEndpoint = (plan: Plan): Plan => {
     ...plan,
     world: { ...plan.world, surveys: 7, sourcesMax: 20 },
     starts: [...(chance(0.5) ? [healthy] : []), ...earlier, broken],
+  }
+}
+
+/** Surveys vanish while a listing of several pages is read. The rows after them move up, so that a page may skip one. */
+export const withVanishing = (drawn: Plan): Plan => {
+  const { chance, pick, whole } = createRandom(drawn.seed ^ VANISHING_SALT)
+  if (!chance(0.05)) return drawn
+  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'], knowsAll: false }
+  const vanishing = { ...lastStart(plan), vanishing: 0.3 }
+  return {
+    ...plan,
+    world: {
+      ...plan.world,
+      ...{ surveys: whole(4, 6), sourcesMax: 24, pageSize: pick([1, 2]), speed: 1 },
+      ...{ isMoved: false, wanted: null },
+    },
+    starts: [vanishing, ...Array.from({ length: whole(0, 1) }, () => ({ ...vanishing, full: false }))],
   }
 }
 

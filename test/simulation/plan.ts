@@ -13,6 +13,7 @@ import {
   withShortLists,
   withShortSources,
   withSmallBudgets,
+  withVanishing,
 } from './plan-nights.js'
 import { CALM, lastStart } from './plan-start.js'
 import type { Planted } from './planted.js'
@@ -148,7 +149,7 @@ export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   const nights = withHostileNights(withMoves(drawUsualPlan(seed, random)))
   const drawn = withOversized(withBucket(withOutage(withBrokenEndpoint(nights))))
-  return withPlanted(withoutPublish(withShortSources(withShortLists(withSmallBudgets(drawn)))))
+  return withPlanted(withoutPublish(withShortSources(withShortLists(withVanishing(withSmallBudgets(drawn))))))
 }
 
 /** Drawn from a stream of its own, so that existing seeds keep their plans. */
