@@ -129,8 +129,10 @@ const compareSurvey = async ({ parts, rowsOf, timeZone }: Comparison, row: Row):
     reasons.some(({ kind }) => kind === 'sources_behind') ? [`Behind most: ${named.join(', ')}`] : [],
   )
   expect(textsOf('reasons', true)).toEqual(
-    reasons.flatMap(({ text, since }) =>
-      since === null ? [] : [words(text, 'since', formatter(timeZone).instant(since))],
+    reasons.flatMap((reason) =>
+      reason.since === null
+        ? []
+        : [words(reasonText(reason), 'since', formatter(timeZone).instant(reason.since))],
     ),
   )
 }
@@ -202,8 +204,12 @@ const lastOfEach = (rows: readonly Row[]): readonly Row[] => [
 const together = (rows: readonly Row[]): readonly Row[] =>
   [...new Set(rows.map(keyOf))].flatMap((key) => {
     const reasons = rows.filter((row) => keyOf(row) === key)
-    return [{ ...reasons[0], text: words(...reasons.map(({ text }) => text)) }]
+    return [{ ...reasons[0], text: words(...reasons.map(reasonText)) }]
   })
+
+/** The name of a source is a text of its own in the sentence. */
+const reasonText = ({ text, source_name: name }: Row): string =>
+  name === null ? String(text) : words(String(text).replace(String(name), ` ${name} `))
 
 /** An expression for the page. Texts of a cell are joined with a space. */
 const READ_PARTS = `(() => {

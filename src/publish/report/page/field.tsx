@@ -15,6 +15,7 @@ import {
   newestReading,
   type PartProps,
   Project,
+  plural,
   Quiet,
   type ReportPage,
   Status,
@@ -27,16 +28,23 @@ type FieldRow = ReportRows['inField'][number]
 const isReconstructed = ({ reconstructed_days: days }: Pick<FieldRow, 'reconstructed_days'>): boolean =>
   days !== null && days > 0
 
-/** How good the forecasts of two weeks before a target were; nothing as long as none can be judged. */
+/** How good the forecasts of two weeks before a target were; empty as long as none can be judged. */
+export const accuracyText = (
+  accuracy: ReportRows['accuracy'][number] | undefined,
+  { count, rough }: Formats,
+): string => {
+  if (accuracy === undefined || accuracy.reached === 0) return ''
+  const { reached, ranges, inside, days_off: off } = accuracy
+  const range = ranges === 0 ? '' : `the range was right for ${count(inside)} of ${count(ranges)}, and `
+  return `Forecasts of two weeks before, for the ${count(reached)} ${plural(reached, 'target')} that ${plural(reached, 'was', 'were')} reached in the last 28 days: ${range}half of the days were at most ${rough(off)} ${plural(off ?? 0, 'day')} off.`
+}
+
 const Accuracy = ({ page: { rows, formats } }: PartProps) => {
-  const [accuracy] = rows.accuracy
-  if (accuracy === undefined || accuracy.reached === 0) return null
-  const { reached, inside, days_off } = accuracy
+  const text = accuracyText(rows.accuracy[0], formats)
+  if (text === '') return null
   return (
     <>
-      <p class="rule">
-        {`${formats.count(reached)} targets were reached in the last 28 days. Two weeks before, the range was right for ${formats.count(inside)} of them, and half of the days were at most ${formats.rough(days_off)} days off.`}
-      </p>
+      <p class="rule">{text}</p>
       <SqlOf query={overview.accuracy} />
     </>
   )

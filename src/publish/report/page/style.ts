@@ -52,7 +52,7 @@ th,td{text-align:right;font-weight:400;padding:6px 12px 6px 0;border-bottom:1px 
 thead th{color:var(--soft);font-size:13px;white-space:nowrap;vertical-align:bottom}
 tr>:last-child{padding-right:0}
 th a bdi{display:inline-block}
-.changes small{display:block}
+.changes small{display:block}.until{white-space:nowrap}
 tbody tr:last-child>*{border-bottom:0}
 tbody th,th:first-child,.t{text-align:left}
 td:not(.t){white-space:nowrap}
@@ -78,7 +78,7 @@ progress::-webkit-progress-bar{background:var(--track)}progress::-webkit-progres
 .spark path{fill:none;stroke:var(--accent);stroke-width:2.4;vector-effect:non-scaling-stroke}
 .strip{display:block;width:100%;min-width:120px;height:16px}
 .strip path{fill:var(--s4)}.strip .draft{fill:var(--s5)}.strip .user_demo{fill:var(--s3)}.strip .data_processing{fill:var(--s1)}.strip .fieldwork{fill:var(--accent)}.strip .deviating_from_specs{fill:var(--bad)}.strip .complete{fill:var(--good)}
-@media print,(min-width:761px){:is(.timeline,.changes){table-layout:fixed}:is(.timeline,.changes) :is(th,td):nth-child(2){width:38%}.timeline :is(th,td):nth-child(3){width:17%}:is(.timeline,.changes) :is(th,td):last-child{width:19%}}
+@media print,(min-width:761px){:is(.timeline,.changes){table-layout:fixed}.changes :is(th,td):nth-child(2){width:57%}.timeline :is(th,td):nth-child(2){width:38%}.timeline :is(th,td):nth-child(3){width:17%}.timeline :is(th,td):last-child{width:19%}}
 details :is(.timeline,.changes) thead :is(th,.axis){height:0;padding-block:0;border:0;font-size:0;overflow:hidden}.axis{display:block;width:100%;height:1.3em;overflow:visible}.axis text{fill:var(--soft);font-size:12px}.axis line{stroke:var(--soft)}.legend{margin:8px 0}
 .chart{display:block;width:100%;height:240px;overflow:visible;margin:10px 0 30px;border-bottom:1px solid var(--soft)}
 .chart text{font-size:12px;fill:var(--soft);transform:translateY(-4px);paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}
@@ -123,19 +123,19 @@ th button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 :is(${STACKED}) tbody :is(th,td){display:block;border:0;padding:1px 0;text-align:left;width:auto;white-space:normal}
 :is(${STACKED}) tbody th,.timeline tbody td:nth-child(2){flex-basis:100%}
 :is(.field,.today) progress,.sources progress{display:inline-block;width:84px;min-width:0;margin:0 8px 2px 0}.field td:has(progress),.sources td:nth-child(2){flex-basis:100%}
-:is(.field,.sources,.quality,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources,.changes) small{display:inline}:is(.field,.changes) small,.field th .status{display:inline;margin-left:6px}
+:is(.field,.sources,.quality,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources,.changes) small{display:inline}:is(.field td,.changes) small{display:inline;margin-left:6px}.field th :is(a,small,.status){display:inline-block;margin-right:6px}
 .field td:nth-last-child(-n+2),.field td:has(.spark){display:none!important}.field td:nth-last-child(3)::before{content:"Forecast "}.field td:nth-last-child(4)::before{content:"Pace "}.field small.due{display:block;max-width:none;margin-left:0}.field td:has(.due){flex-basis:100%}
 .quality td::before{content:attr(data-head) " "}
 .sources td:nth-last-child(1)::before{content:"Drop-out "}.sources td:nth-last-child(2)::before{content:"Incidence "}.sources td:nth-last-child(3)::before{content:"Forecast "}.sources td:nth-last-child(4)::before{content:"Gained "}.sources td:nth-last-child(5)::before{content:"Behind "}
 .runs td:nth-last-child(1)::before{content:"Rejected rows "}.runs td:nth-last-child(2)::before{content:"Left over "}.runs td:nth-last-child(3)::before{content:"Surveys read "}.runs td:nth-last-child(4)::before{content:"Answers 429 "}.runs td:nth-last-child(5)::before{content:"Requests "}.runs td:nth-last-child(6)::before{content:"Seconds "}
 .timeline thead{position:static;width:auto;height:auto;overflow:visible;clip-path:none}.timeline thead,.timeline thead tr{display:block;padding:0}.timeline thead th{display:none}.timeline thead th:nth-child(2){display:block;padding:0;border:0}.timeline thead th::after{display:none}
-.changes tbody td:nth-child(2){flex:1 1 0;min-width:55%}:is(.timeline,.changes) tbody td:last-child{margin-left:auto;white-space:nowrap;color:var(--soft);font-size:13px}
+.changes tbody td:nth-child(2){flex:1 1 0;min-width:55%}.timeline tbody td:last-child{margin-left:auto;white-space:nowrap;color:var(--soft);font-size:13px}
 .layers{display:block}.chart{height:200px}.copy{display:none}
 }
 @media print{
 @page{size:A4;margin:14mm 14mm 18mm}
 :root{${LIGHT};--bg:#fff}
-body{font-size:9pt}small,.rule,caption,.meta,thead th,.status,.chip{font-size:8pt}th,td{padding-right:8px}.page{max-width:none;padding:0}.cards{columns:auto}.spark{width:70px}.spark path{stroke-width:1.7}th button{display:contents}th button::after{display:none}.figures b{font-size:16pt}.figures dt,.times dt,summary,footer{font-size:8pt}.today .figures b{font-size:10pt}.today .figures{gap:2px 14px;margin:2px 0 4px}.axis text{font-size:7pt}.today [data-of]{padding-bottom:6px}.layers{grid-template-columns:minmax(0,1fr) max-content}.field{border:0;border-radius:0;padding:0;background:none}.field tbody th{min-width:38mm}
+body{font-size:9pt}small,.rule,caption,.meta,thead th,.status,.chip{font-size:8pt}th,td{padding-right:8px}.page{max-width:none;padding:0}.cards{columns:auto}.spark{width:70px}.spark path{stroke-width:1.7}th button{display:contents}th button::after{display:none}.figures b{font-size:16pt}.figures dt,.times dt,summary,footer{font-size:8pt}.today .figures b{font-size:10pt}.today .figures{gap:2px 14px;margin:2px 0 4px}.axis text{font-size:7pt}.today [data-of]{padding-bottom:6px}.layers{grid-template-columns:minmax(0,1fr) max-content}.field{border:0;border-radius:0;padding:0;background:none}.field tbody th{min-width:38mm}.field td:has(progress){width:105px}.field small.due{min-width:32mm}
 nav,.sql,.tools,.copy,.back,.skip,.read-out,footer label,[data-of]>a{display:none!important}
 .card,tr,.chart,.figures,.layers,.today li{break-inside:avoid}h2,h3{break-after:avoid;break-inside:avoid}.rule:has(+.today),.rule:has(+.tools){break-after:avoid}
 section>:is(h2,h3)::after{content:"";display:block;height:32mm;margin-bottom:-32mm}

@@ -167,7 +167,7 @@ export const quietText = (survey: SurveyKey, { rows, formats }: ReportPage): str
 /** `quietText` in small print. */
 export const Quiet = ({ of, page }: PartProps & { readonly of: SurveyKey }): JSX.Element | null => {
   const text = quietText(of, page)
-  return text === null ? null : <small class="quiet">{text}</small>
+  return text === null ? null : <small class="until">{text}</small>
 }
 
 /** The newest gain, with its days if these are several: `+51 in 2 days`. */

@@ -105,8 +105,8 @@ WHERE status IN ${IN_FIELD}`,
   accuracy: {
     name: 'forecast-accuracy',
     title: 'How good the forecasts of two weeks before were',
-    row: z.object({ reached: count, inside: count, days_off: maybe.number }),
-    select: `SELECT count(*) AS reached, count(*) FILTER (is_inside) AS inside, median(abs(days_late)) AS days_off
+    row: z.object({ reached: count, ranges: count, inside: count, days_off: maybe.number }),
+    select: `SELECT count(*) AS reached, count(is_inside) AS ranges, count(*) FILTER (is_inside) AS inside, median(abs(days_late)) AS days_off
 FROM forecast_accuracy
 WHERE days_before = 14 AND expected_on IS NOT NULL AND reached_on > (SELECT max(progress_day) FROM freshness) - 28`,
     order: 'reached ASC',
