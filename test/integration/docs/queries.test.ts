@@ -571,18 +571,18 @@ test('an analyst: how many interviews has each source, in which country, and on 
 test('at 80 columns, the result of every query is a table, with the account only where there are several', async () => {
   const env = { FIELDWORK_SYNC_WAREHOUSE: world().warehouse }
   const answer = async (...args: readonly string[]) => (await runWarm(['query', ...args], env)).stdout
-  for (const { name, note = '' } of NAMED_QUERIES) {
+  for (const { name, title, note = '' } of some(NAMED_QUERIES, 6)) {
     const table = await answer(name)
     const [head = '', rule = '', first = ''] = table.split('\n')
     expect(rule, `${name} is a table`).toMatch(/^-+( {2}-+)+$/)
     expect(first, `${name} has rows`).not.toBe('')
     expect(Math.max(...table.split('\n').map((line) => stringWidth(line))), name).toBeLessThanOrEqual(80)
-    // What the table leaves out is named below it, and csv has it.
+    // What the table leaves out is named below it.
     const below = table.slice(table.lastIndexOf('\n(')).replaceAll(/\s+/g, ' ')
     const leftOut = /no room for ([\w, ]+?)(?:, and|:)/.exec(below)?.[1]?.split(', ') ?? []
-    const [columns = ''] = (await answer(name, '--format', 'csv')).split('\n')
+    const columns = await world().reader.query(`DESCRIBE ${sqlOf(title)}`)
     expect(new Set(['account', ...head.trim().split(/ +/), ...leftOut]), name).toEqual(
-      new Set(columns.split(',')),
+      new Set(columns.map(({ column_name }) => column_name)),
     )
     expect(head, name).not.toMatch(/\baccount\b/)
     expect(below).toContain(note)
