@@ -3,6 +3,7 @@
  * day of its fieldwork, in each time zone and for a job at each hour.
  */
 import { expect, test } from 'vitest'
+import { FIELD_GAINS } from '../../src/warehouse/history/gains.js'
 import { accountsOf, startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
@@ -13,6 +14,18 @@ const NIGHTS = 12
 /** Complete interviews of the world. */
 const completes = (rows: Awaited<ReturnType<typeof truthRows>>): number =>
   [...rows.values()].reduce((sum, { progress }) => sum + Number(progress.interviews_count), 0)
+
+/**
+ * What surveys but drafts and demos gained from the first to the last of these nights. A new one began with 0, and what quality checks take
+ * back after the end is no loss.
+ */
+const gainIn = (nights: readonly Awaited<ReturnType<typeof truthRows>>[]): number =>
+  [...(nights.at(-1) ?? [])].reduce((sum, [key, { survey }]) => {
+    if (['draft', 'user_demo'].includes(String(survey.status))) return sum
+    const counts = nights.map((night) => Number(night.get(key)?.progress.interviews_count ?? 0))
+    const isClosed = ['data_processing', 'complete'].includes(String(survey.status))
+    return sum + (isClosed ? Math.max(...counts) : (counts.at(-1) ?? 0)) - (counts[0] ?? 0)
+  }, 0)
 
 const CASES = [
   { seed: 42, timeZone: 'UTC', hour: '02' },
@@ -35,11 +48,21 @@ test.for(CASES)(
     const world = openWorld(server)
     const args = await trial.settings({ ...accountsOf(server), time_zone: timeZone })
     expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
+    const nights = [await truthRows(server)]
     const first = completes(await truthRows(server))
     for (let night = 1; night < NIGHTS; night += 1) {
       await world.advance('P1D')
       expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
+      nights.push(await truthRows(server))
     }
+    // The totals of the report and the digest, on the same days for every survey.
+    const [totals] = await trial.rows(FIELD_GAINS)
+    expect(Object.entries(totals ?? {}).map(([name, value]) => [name, Number(value)])).toEqual([
+      ['newest_gain', gainIn(nights.slice(-2))],
+      ['newest_gain_days', 1],
+      ['week_gain', gainIn(nights.slice(-8))],
+      ['week_gain_days', 7],
+    ])
     // A source that the API removes takes its interviews along.
     expect(
       await trial.rows(`WITH of_sources AS (
