@@ -132,12 +132,12 @@ test.concurrent('a table of a named query shows the account where the warehouse 
       .split('\n')[0]
       ?.split(/ +|,/)
       .filter((name) => name !== '')
-  const columns = ['survey_id', 'title', 'source_id', 'name', 'country', 'interviews', 'target', 'per_day']
+  const columns = ['survey_id', 'title', 'day', 'interviews', 'gained', 'gained_days']
   const sync = async (...names: readonly string[]) => {
     const settings = await trial.settings({ accounts: names.map((name, place) => account(name, place)) })
     expect(await trial.runWarm(['sync', ...settings], NO_ACCOUNT)).toMatchObject({ code: 0 })
   }
-  const QUERY = 'interviews-by-source'
+  const QUERY = 'pace-by-day'
   await sync('acme')
   expect(await shown(QUERY)).toEqual(columns)
   expect((await shown(QUERY, '--format', 'csv'))?.[0]).toBe('account')
