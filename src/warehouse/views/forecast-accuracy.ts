@@ -48,8 +48,9 @@ SELECT
   CAST(r.reached_on - f."day" AS BIGINT) AS days_before,
   CAST(r.reached_on - f.expected_on AS BIGINT) AS days_late,
   CASE
-    WHEN f.expected_from IS NOT NULL
-      THEN r.reached_on >= f.expected_from AND coalesce(r.reached_on <= f.expected_to, r.reached_on IS NOT NULL)
+    WHEN r.reached_on IS NOT NULL AND f.expected_from IS NOT NULL
+      -- An interval without a last day has no end.
+      THEN r.reached_on >= f.expected_from AND coalesce(r.reached_on <= f.expected_to, true)
   END AS is_inside
 FROM main.survey_forecasts f
 LEFT JOIN reached r ON r.account = f.account AND r.survey_id = f.survey_id AND r.reached_on >= f."day"

@@ -30,7 +30,8 @@ test('every query and every view gives the same rows over Parquet with our views
   for (const [view = ''] of ALL_VIEWS.map(createView)) await parquet.query(view)
   for (const title of QUERIES.keys()) {
     const rows = await runQuery(title)
-    expect(rows.length, title).toBeGreaterThan(0)
+    // Ten days have no forecast of two weeks before.
+    if (title !== 'Forecasts of two weeks before') expect(rows.length, title).toBeGreaterThan(0)
     expect(await runQuery(title, parquet), title).toEqual(rows)
   }
   for (const { name, key } of viewsBeside([...QUERIES.values()])) {

@@ -46,3 +46,21 @@ test('each day of fieldwork has one forecast, which says how many days it was of
     ['06', '07', 1, 0, null],
   ])
 })
+
+test('a forecast is neither inside nor outside of its interval before the target is reached', async () => {
+  const { account, database, cells } = await emptyWarehouse()
+  await list(account, [survey(1)], hourOf(1, 0), 'full')
+  const keep = (from: number, to: number | null) =>
+    database.transaction((sql) =>
+      sql.run(`INSERT INTO survey_forecasts BY NAME SELECT 'acme' AS account, 1 AS survey_id, DATE '2026-03-0${from}' - 1 AS "day",
+        now() AS made_at, 5 AS interviews_count, 40 AS sample_size, DATE '2026-03-0${from}' AS expected_on,
+        DATE '2026-03-0${from}' AS expected_from, ${to === null ? 'NULL' : `DATE '2026-03-0${to}'`} AS expected_to`),
+    )
+  await keep(4, 6)
+  await keep(5, null)
+  await keep(7, 8)
+  const inside = () => cells('SELECT is_inside FROM forecast_accuracy ORDER BY "day"')
+  expect(await inside()).toEqual([[null], [null], [null]])
+  await account.commitBundles([bundle(1, hourOf(6, 14), [source(1)], progress(40, { sample_size: 40 }))], RUN)
+  expect(await inside()).toEqual([[true], [true], [false]])
+})
