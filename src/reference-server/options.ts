@@ -112,6 +112,7 @@ const settingsSchema = z.object({
     `none, or how many of the complete surveys and a delay of at most ${CORRECTION_DAYS_MAX} days, such as 25%/90d`,
     lateCorrections,
   ),
+  badSources: wholeNumber('the percent of sources', 0, 100),
   titles: oneOf(TITLES),
   startAt: give(
     `an ISO 8601 date-time with an offset between ${START_YEAR_MIN} and ${START_YEAR_MAX}, such as 2026-03-01T00:00:00Z`,

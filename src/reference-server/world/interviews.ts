@@ -37,8 +37,11 @@ const PENDING_ANALYSIS = codeOf('pending_analysis')
 const QUOTA_FULL = codeOf('quota_full')
 const ABOVE_TARGET = codeOf('above_target')
 const FAILED_QUALITY_CHECK = codeOf('failed_quality_check')
+const BAD_INTERVIEW_STATUSES = [codeOf('speeder'), codeOf('straightliner'), FAILED_QUALITY_CHECK]
 
 const INTERVIEWS_MAX = 20_000
+/** How many of the complete interviews of a bad source are rejected, at least and at most. */
+const BAD_PART = [0.15, 0.3] as const
 const SECONDS_MAX = 14_400
 const ANALYSIS_DAYS_MAX = 4
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
@@ -118,6 +121,7 @@ const deriveInterviews = (
   habits: ReturnType<typeof deriveHabits>,
 ): Interviews => {
   const random = new Random(plan, index, PURPOSES.interviews, slot)
+  const checked = createQualityCheck(plan, index, slot)
   const { weight, momentAt } = openTime(windows, createdAt, country.utcOffsetMinutes)
   const target = Math.max(0, ...versions.map(({ shown }) => shown.sample_size))
   const wanted = Math.round((target * random.between(0.75, 1.45)) / habits.completeProbability)
@@ -136,6 +140,7 @@ const deriveInterviews = (
     let status = 0
     while (drawn >= (habits.cumulative[status] ?? 1)) status += 1
     if (status === COMPLETE && isRejected(random, fill, habits.quotaPressure)) status = QUOTA_FULL
+    status = checked(status)
     const seconds = drawSeconds(random, status, habits.typicalSeconds)
     const end = start + seconds * MICROS_PER_SECOND
     let minutes = 0
@@ -173,6 +178,14 @@ const corrected = (interviews: Interviews, drawn: readonly LateCorrection[]): In
 /** Quotas of groups close before the target is reached. After that, hardly anybody is accepted. */
 const isRejected = (random: Random, fill: number, pressure: number): boolean =>
   random.fraction() < (fill >= 1 ? 0.85 : pressure * fill * fill * fill)
+
+/** Of a bad source, rejects a part of the interviews that would be complete. It draws from a stream of its own, so nothing else changes. */
+const createQualityCheck = (plan: WorldPlan, index: number, slot: number) => {
+  const random = new Random(plan, index, PURPOSES.quality, slot)
+  const part = random.chance((plan.badSources ?? 0) / 100) ? random.between(...BAD_PART) : 0
+  return (status: number): number =>
+    status === COMPLETE && part > 0 && random.chance(part) ? random.pick(BAD_INTERVIEW_STATUSES) : status
+}
 
 const drawSeconds = (random: Random, status: number, typicalSeconds: number): number => {
   const spread = random.fraction() + random.fraction() + random.fraction()

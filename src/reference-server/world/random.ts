@@ -17,6 +17,7 @@ export const PURPOSES = {
   sourceEnd: 10,
   faults: 11,
   lateCorrections: 12,
+  quality: 13,
 } as const
 
 type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]

@@ -128,7 +128,7 @@ const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): Sampl
     provider,
     sample_size: random.pick(SAMPLE_SIZES),
     country_code: country.code,
-    description: sourceDescriptionOf(random, number, 0),
+    description: sourceDescriptionOf(random, number, 0, plan.titles),
     name,
     hashid,
     panelist_id_required: panelistIdRequired,
@@ -178,7 +178,7 @@ const drawVersions = (
     const { shown } = version
     const edited = random.chance(0.6)
       ? { sample_size: adjusted(random, shown.sample_size) }
-      : { description: sourceDescriptionOf(random, number, edit) }
+      : { description: sourceDescriptionOf(random, number, edit, plan.titles) }
     version = { at, shown: { ...shown, ...edited, updated_at: formatIsoTime(at, timeStyle) } }
     versions.push(version)
   }

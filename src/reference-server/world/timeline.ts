@@ -20,6 +20,8 @@ export interface WorldPlan extends WorldKey {
   readonly touch?: Touch
   /** By default there are none. */
   readonly lateCorrections?: LateCorrections
+  /** Percent of sources of which many interviews are rejected for quality. By default there are none. */
+  readonly badSources?: number
   /** By default `odd`. They change no other fact of the world. */
   readonly titles?: Titles
 }

@@ -101,9 +101,26 @@ const SOURCE_DESCRIPTIONS = [
   'Parents d’enfants de 3 à 12 ans',
   'Boost sample 💡',
 ] as const
+/** As many as the odd ones. */
+const PLAIN_SOURCE_DESCRIPTIONS = [
+  '',
+  'General population, 18+',
+  'Customers of the last 12 months',
+  'Parents of children from 3 to 12',
+  'Boost sample',
+] as const
 
-/** The description after `edits` edits. It contains `number`, so that the texts of two edited sources differ. */
-export const sourceDescriptionOf = (random: Random, number: number, edits: number): string => {
+/** The description after `edits` edits. An odd one contains `number`, so that the texts of two edited sources differ. */
+export const sourceDescriptionOf = (
+  random: Random,
+  number: number,
+  edits: number,
+  titles: Titles = 'odd',
+): string => {
+  if (titles === 'plain') {
+    const base = random.pick(PLAIN_SOURCE_DESCRIPTIONS)
+    return edits === 0 ? base : `${base} (v${edits + 1})`.trimStart()
+  }
   const base = random.pick(SOURCE_DESCRIPTIONS)
   return edits === 0 ? base : `${base} [edit ${edits}] #${number}`.trimStart()
 }

@@ -32,6 +32,7 @@ describe('options of the reference server', () => {
       sourceChanges: 'with-survey',
       touch: 'none',
       lateCorrections: { label: 'none', share: 0, days: 0 },
+      badSources: 0,
       titles: 'odd',
       startAt: Date.parse('2026-03-01T00:00:00Z') * 1000,
       clock: { label: 'real', factor: 1 },
@@ -80,6 +81,10 @@ describe('options of the reference server', () => {
     [{ lateCorrections: '0%/90d' }, '--late-corrections is "0%/90d":'],
     [{ lateCorrections: '101%/90d' }, '--late-corrections is "101%/90d":'],
     [{ lateCorrections: '5%/1001d' }, '--late-corrections is "5%/1001d":'],
+    [
+      { badSources: '101' },
+      '--bad-sources is "101": give the percent of sources, a whole number from 0 to 100.',
+    ],
     [{ rateLimit: '60' }, '--rate-limit is "60": give requests per time, such as 60/60s or 5/300ms.'],
     [{ rateLimit: '0/60s' }, '--rate-limit is "0/60s":'],
     [{ rateLimit: { requests: 1, perMs: 0 } }, '--rate-limit is {"requests":1,"perMs":0}:'],

@@ -162,7 +162,41 @@ describe('--late-corrections', () => {
   })
 })
 
-test('plain titles change titles and the names of sources, and nothing else', async () => {
+describe('--bad-sources', () => {
+  const rejectedOf = ({ interview_count_by_status: counts }: ProgressResource): number =>
+    counts.speeder.individuals +
+    counts.straightliner.individuals +
+    counts.failed_quality_check.individuals +
+    counts.inappropriate_language.individuals
+
+  test('some sources have far more interviews rejected, and nothing else of the world differs', async () => {
+    const options = { surveys: howMany(60, 200), pageSize: 1000 }
+    await using plain = await startApi(options)
+    await using api = await startApi({ ...options, badSources: 20 })
+    const reference = await readAll(plain)
+    const added: number[] = []
+    let equal = 0
+    for (const [id, { fieldwork_progress, sample_source_progress, ...survey }] of await readAll(api)) {
+      const { fieldwork_progress: _, sample_source_progress: progress, ...other } = reference.get(id)!
+      expect(survey).toEqual(other)
+      for (const [source, now] of Object.entries(sample_source_progress)) {
+        const before = progress[source]!
+        const complete = before.interviews_count
+        if (complete < 100) continue
+        if (differ(now, before)) added.push((rejectedOf(now) - rejectedOf(before)) / complete)
+        else equal += 1
+      }
+      expect(sumOf(Object.values(sample_source_progress).map(individuals))).toEqual(
+        individuals(fieldwork_progress),
+      )
+    }
+    expect(added.length / (added.length + equal)).toBeGreaterThan(0.1)
+    expect(added.length / (added.length + equal)).toBeLessThan(0.3)
+    expect(Math.min(...added)).toBeGreaterThan(0.1)
+  })
+})
+
+test('plain titles change titles, and names and descriptions of sources, and nothing else', async () => {
   const plainNames = ['Main panel', 'Boost 18–24', 'Client file', 'Social media', 'Online panel', 'Import']
   const truthOf = async (titles: 'odd' | 'plain') => {
     await using api = await startApi({ surveys: 200, pageSize: 1000, titles })
@@ -172,13 +206,16 @@ test('plain titles change titles and the names of sources, and nothing else', as
   const unnamed = (surveys: readonly Survey[]) =>
     surveys.map(({ title, sample_sources, ...rest }) => ({
       ...rest,
-      sample_sources: sample_sources.map(({ name, ...source }) => source),
+      sample_sources: sample_sources.map(({ name, description, ...source }) => source),
     }))
   expect(unnamed(plain)).toEqual(unnamed(odd))
   expect(again).toEqual(plain)
   for (const { title, sample_sources } of plain) {
     expect(title).toMatch(/^[A-Z][a-z ]+ [A-Z]{2}, wave \d+( \(v\d\))?$/)
-    for (const { name } of sample_sources) expect(plainNames).toContain(name.replace(/ \d$/, ''))
+    for (const { name, description } of sample_sources) {
+      expect(plainNames).toContain(name.replace(/ \d$/, ''))
+      expect(description).toMatch(/^[A-Za-z0-9, +]*(\(v\d\))?$/)
+    }
   }
   expect(odd.some(({ title }) => /[^\0-\u00ff]/.test(title))).toBe(true)
 })
