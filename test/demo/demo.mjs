@@ -1,6 +1,7 @@
 /**
  * `npm run demo`: starts the reference server, syncs twice with a day of its clock in between, and shows the tables and their
- * changes. After some more nights it writes a report, so that its curves show something. It runs the real commands, all on this machine.
+ * changes. After some more nights it asks what a fieldwork manager asks in the morning, and writes the report. `plan.csv` has what was sold
+ * in this world. It runs the real commands, all on this machine.
  */
 import '../../src/node-floor.js'
 import { spawn } from 'node:child_process'
@@ -11,69 +12,81 @@ import { rm } from 'node:fs/promises'
 const { TOOLS } = await import('../bench/peers/tools.mjs')
 const { differences, rowsOfFile, rowsOfTruth } = await import('../bench/peers/truth.mjs')
 const { envOf, main, startWorld } = await import('../bench/support.mjs')
-const { show } = await import('./show.mjs')
+const { reasonsOf, show } = await import('./show.mjs')
 
 const root = new URL('../..', import.meta.url).pathname
 const warehouse = `${root}warehouse/demo`
 const published = `${warehouse}/fieldwork.duckdb`
+/** A world in which a survey is in its soft launch on the last night, and another one has one bad source. `plan.csv` names its surveys. */
+const WORLD = '--surveys 60 --seed 63308 --bad-sources 15 --titles plain --clock frozen --rate-limit 60/2s'
 /** Nights after the second sync. A forecast needs a week. */
 const MORE_NIGHTS = 8
+/** What the last lines say, and the reasons in `needs_action` that show it. */
+const STORY = [
+  ['Ad test BR, wave 19', 'runs short of what was sold', ['late', 'incidence', 'length']],
+  ['Ad test ES, wave 2', 'is on time, but one source is bad', ['source_rejects']],
+  ['Brand tracker ES, wave 17', 'is in its soft launch, and too long', ['soft_launch']],
+]
 
 await rm(warehouse, { recursive: true, force: true })
-say('1. A local server with the same API: 60 surveys, at most 60 requests in any 2 seconds')
-const world = await startWorld('--surveys 60 --seed 6 --rate-limit 60/2s --clock frozen --titles plain')
+say('1. A local server with the same API: 60 surveys, 60 requests in any 2 seconds')
+const world = await startWorld(WORLD)
 try {
-  console.log(`   ${world.baseUrl}`)
+  console.log(`\n   ${world.baseUrl}`)
 
-  say('2. The first sync reads everything')
-  await sync()
+  say('2. The first sync reads everything, and a plan of what was sold')
+  await shown('sync')
   await compare()
 
   say('3. A day passes: interviews are held, surveys change, new ones appear')
-  await world.control('POST', 'time', { advance: 'P1D' })
-  await sync()
+  await moveOn()
+  await shown('sync')
   await compare()
 
   say('4. The tables')
   await show(published)
-  console.log(
-    `\nThe file stays at warehouse/demo/fieldwork.duckdb. Any DuckDB from 1.1 on opens it: duckdb -readonly, or read_only=True in Python.`,
-  )
 
-  say(`5. ${MORE_NIGHTS} more nights, and the report of the last one`)
+  say(`5. ${MORE_NIGHTS} more nights, and the questions of the morning`)
   for (let night = 0; night < MORE_NIGHTS; night += 1) {
-    await world.control('POST', 'time', { advance: 'P1D' })
+    await moveOn()
     await run(['sync'], 'ignore')
   }
-  await run(['report', '--out', `${warehouse}/report.html`])
-  console.log(
-    `\nOpen warehouse/demo/report.html in a browser: it shows what a fieldwork manager sees in the morning.
+  await shown('query', 'needs-action')
+  await shown('query', 'as-sold')
+  await shown('query', 'source-quality')
 
-Ask the tables yourself:
-  node dist/main.js query needs-action --warehouse warehouse/demo
-  node dist/main.js query "FROM surveys_today WHERE status = 'fieldwork'" --warehouse warehouse/demo
-  node dist/main.js query --list`,
-  )
+  say('6. The same as a page')
+  await shown('report', '--out', 'warehouse/demo/report.html')
+  await tellStory()
 } finally {
   await world.close()
 }
 
 function say(text) {
-  console.log(`\n${text}\n`)
+  console.log(`\n${text}`)
 }
 
-async function sync() {
-  console.log('$ fieldwork-sync sync')
-  await run(['sync'])
+async function moveOn() {
+  await world.control('POST', 'time', { advance: 'P1D' })
+}
+
+async function shown(...args) {
+  console.log(`\n$ fieldwork-sync ${args.join(' ')}`)
+  await run(args)
 }
 
 async function run(args, stdout = 'inherit') {
   const env = {
     ...envOf(world, warehouse),
+    FIELDWORK_SYNC_CONFIG: `${root}test/demo/fieldwork-sync.yaml`,
     FIELDWORK_SYNC_RATE_LIMIT: '60/2s',
     FIELDWORK_SYNC_LOG_LEVEL: 'warn',
   }
-  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', stdout, 'inherit'] })
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: root,
+    env,
+    stdio: ['ignore', stdout, 'inherit'],
+  })
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`fieldwork-sync ${args[0]} ended with exit code ${code}`)
 }
@@ -85,4 +98,26 @@ async function compare() {
   if (rows > 0) throw new Error(`the tables differ from the API:\n${examples.slice(0, 20).join('\n')}`)
   const fields = Object.values(truth).flatMap((table) => [...table.values()].flatMap(Object.keys))
   console.log(`\nchecked: all ${fields.length} fields of the tables equal the API at this moment.`)
+}
+
+async function tellStory() {
+  const reasons = await reasonsOf(published)
+  for (const [title, , kinds] of STORY) {
+    const missing = kinds.filter(
+      (kind) => !reasons.some((row) => row.title.startsWith(title) && row.kind === kind),
+    )
+    if (missing.length > 0) throw new Error(`${title} needs no action for ${missing.join(', ')}`)
+  }
+  console.log(`
+Ten nights are in warehouse/demo:
+  report.html       open it in a browser: it is the page of the morning
+  fieldwork.duckdb  any DuckDB from 1.1 on opens it, read-only
+
+Look under "Today" at:
+${STORY.map(([title, text]) => `  ${title} ${text}`).join('\n')}
+What was sold is in test/demo/plan.csv.
+
+Ask on:
+  node dist/main.js query --list
+  node dist/main.js query forecast --warehouse warehouse/demo`)
 }

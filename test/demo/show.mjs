@@ -4,38 +4,59 @@ import { DuckDBInstance } from '@duckdb/node-api'
 const QUERIES = [
   [
     'Surveys by status, with their interviews',
-    `SELECT status, count(*) AS surveys, sum(interviews_count)::BIGINT AS complete_interviews,
-       sum(sample_size)::BIGINT AS target, round(100 * sum(interviews_count) / nullif(sum(sample_size), 0), 1) AS percent
+    `SELECT status, count(*) AS surveys,
+       sum(interviews_count)::BIGINT AS complete,
+       sum(sample_size)::BIGINT AS target,
+       round(100 * sum(interviews_count) / nullif(sum(sample_size), 0), 1)
+         AS percent
      FROM survey_overview GROUP BY status ORDER BY surveys DESC, status`,
   ],
   [
     'Status changes of the day',
-    `SELECT c.survey_id, left(s.title, 40) AS title, c.from_status, c.to_status
-     FROM survey_status_changes c JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
-     WHERE c.from_status IS NOT NULL ORDER BY c.observed_at, c.survey_id LIMIT 8`,
+    `SELECT survey_id, left(title, 28) AS title, from_status, to_status
+     FROM survey_status_changes
+     WHERE from_status IS NOT NULL ORDER BY observed_at, survey_id LIMIT 8`,
   ],
   [
     'Interviews yesterday and today, which the API itself does not keep',
-    `SELECT survey_id, min(interviews_count) AS yesterday, max(interviews_count) AS today,
+    `SELECT survey_id, min(interviews_count) AS yesterday,
+       max(interviews_count) AS today,
        max(interviews_count) - min(interviews_count) AS held
-     FROM survey_progress_history GROUP BY survey_id HAVING count(*) > 1 ORDER BY held DESC, survey_id LIMIT 8`,
+     FROM survey_progress_history GROUP BY survey_id HAVING count(*) > 1
+     ORDER BY held DESC, survey_id LIMIT 8`,
   ],
   [
     'The recorded runs',
-    'SELECT run_id, status, listing, requests, surveys_listed, surveys_refreshed, left_over FROM _sync.runs ORDER BY run_id',
+    `SELECT status, listing, requests, surveys_listed AS listed,
+       surveys_refreshed AS refreshed, left_over
+     FROM _sync.runs ORDER BY run_id`,
   ],
 ]
 
-export const show = async (published) => {
+export const show = (published) =>
+  reading(published, async (connection) => {
+    for (const [title, sql] of QUERIES) {
+      const result = await connection.runAndReadAll(sql)
+      console.log(`\n${title}\n\n${indent(sql)}\n`)
+      console.log(`${table([result.columnNames(), ...result.getRows()])}`)
+    }
+  })
+
+/** Which survey needs action, and why: title and kind. */
+export const reasonsOf = (published) =>
+  reading(published, async (connection) =>
+    (await connection.runAndReadAll('SELECT title, kind FROM needs_action')).getRowObjects(),
+  )
+
+const reading = async (published, work) => {
   const instance = await DuckDBInstance.create(published, { access_mode: 'READ_ONLY' })
   const connection = await instance.connect()
-  for (const [title, sql] of QUERIES) {
-    const result = await connection.runAndReadAll(sql)
-    console.log(`${title}\n\n${indent(sql)}\n`)
-    console.log(`${table([result.columnNames(), ...result.getRows()])}\n`)
+  try {
+    return await work(connection)
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
   }
-  connection.closeSync()
-  instance.closeSync()
 }
 
 const indent = (sql) =>
