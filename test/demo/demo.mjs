@@ -18,7 +18,7 @@ const root = new URL('../..', import.meta.url).pathname
 const warehouse = `${root}warehouse/demo`
 const published = `${warehouse}/fieldwork.duckdb`
 /** A world in which a survey is in its soft launch on the last night, and another one has one bad source. `plan.csv` names its surveys. */
-const WORLD = '--surveys 60 --seed 63308 --bad-sources 15 --titles plain --clock frozen --rate-limit 60/2s'
+const WORLD = '--surveys 60 --seed 63308 --bad-sources 15 --titles plain --clock frozen --rate-limit 60/1s'
 /** Nights after the second sync. A forecast needs a week. */
 const MORE_NIGHTS = 8
 /** What the last lines say, and the reasons in `needs_action` that show it. */
@@ -29,7 +29,7 @@ const STORY = [
 ]
 
 await rm(warehouse, { recursive: true, force: true })
-say('1. A local server with the same API: 60 surveys, 60 requests in any 2 seconds')
+say('1. A local server with the same API: 60 surveys, 60 requests in any second')
 const world = await startWorld(WORLD)
 try {
   console.log(`\n   ${world.baseUrl}`)
@@ -79,7 +79,7 @@ async function run(args, stdout = 'inherit') {
   const env = {
     ...envOf(world, warehouse),
     FIELDWORK_SYNC_CONFIG: `${root}test/demo/fieldwork-sync.yaml`,
-    FIELDWORK_SYNC_RATE_LIMIT: '60/2s',
+    FIELDWORK_SYNC_RATE_LIMIT: '60/1s',
     FIELDWORK_SYNC_LOG_LEVEL: 'warn',
   }
   const child = spawn(process.execPath, [main, ...args], {
