@@ -101,9 +101,9 @@ const SOURCE_DESCRIPTIONS = [
   'Parents d’enfants de 3 à 12 ans',
   'Boost sample 💡',
 ] as const
-/** As many as the odd ones. */
+/** As many as the odd ones. None is empty: an edit would leave only its number. */
 const PLAIN_SOURCE_DESCRIPTIONS = [
-  '',
+  'Adults from 18 to 64',
   'General population, 18+',
   'Customers of the last 12 months',
   'Parents of children from 3 to 12',
@@ -119,7 +119,7 @@ export const sourceDescriptionOf = (
 ): string => {
   if (titles === 'plain') {
     const base = random.pick(PLAIN_SOURCE_DESCRIPTIONS)
-    return edits === 0 ? base : `${base} (v${edits + 1})`.trimStart()
+    return edits === 0 ? base : `${base} (v${edits + 1})`
   }
   const base = random.pick(SOURCE_DESCRIPTIONS)
   return edits === 0 ? base : `${base} [edit ${edits}] #${number}`.trimStart()

@@ -214,7 +214,7 @@ test('plain titles change titles, and names and descriptions of sources, and not
     expect(title).toMatch(/^[A-Z][a-z ]+ [A-Z]{2}, wave \d+( \(v\d\))?$/)
     for (const { name, description } of sample_sources) {
       expect(plainNames).toContain(name.replace(/ \d$/, ''))
-      expect(description).toMatch(/^[A-Za-z0-9, +]*(\(v\d\))?$/)
+      expect(description).toMatch(/^[A-Z][a-z0-9, +]+( \(v\d\))?$/)
     }
   }
   expect(odd.some(({ title }) => /[^\0-\u00ff]/.test(title))).toBe(true)
