@@ -174,6 +174,8 @@ const sessionSettings = ({ directories = [], files = [], mayChangeSettings = fal
     `SET TimeZone = 'UTC'`,
     // By default DuckDB reads 1 MB of a result's rows ahead.
     `SET streaming_buffer_size = '100KB'`,
+    // By default an ASOF join is a loop where DuckDB expects few rows, and of views it may expect far too few.
+    'SET asof_loop_join_threshold = 0',
     // In a pattern, a statement has the escaped path.
     `SET allowed_directories = ${list(directories.flatMap((path) => [path, withoutPattern(path)]))}`,
     `SET allowed_paths = ${list(files)}`,

@@ -138,14 +138,16 @@ statuses AS (
   FROM main.surveys_history h
   ${clockAt('h.valid_from')}
 ),
+-- The last version of a day stands until the day of the next one.
 last_statuses AS (
+  SELECT *, coalesce(lead("day") OVER (PARTITION BY account, survey_id ORDER BY valid_from ASC), DATE 'infinity') AS next_day
   FROM statuses
-  QUALIFY row_number() OVER (PARTITION BY account, survey_id, "day" ORDER BY valid_from DESC) = 1
 ),
 day_statuses AS (
   SELECT d.*, s.opened, CASE WHEN s.stops IS NULL AND d.is_reconstructed THEN 0 ELSE s.stops END AS stops
   FROM days d
-  ASOF LEFT JOIN last_statuses s ON s.account = d.account AND s.survey_id = d.survey_id AND d."day" >= s."day"
+  LEFT JOIN last_statuses s
+    ON s.account = d.account AND s.survey_id = d.survey_id AND d."day" >= s."day" AND d."day" < s.next_day
 )`
 }
 

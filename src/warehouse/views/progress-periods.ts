@@ -26,8 +26,8 @@ export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'c
   readonly readAgainAt: string
   /** SQL for the day of fieldwork of that reading. */
   readonly readAgainOn: string
-  /** SQL for the last day of a record `p` that went missing, if its survey was read on after that. */
-  readonly shownUntil: string
+  /** SQL for the last day of a record `p` that went missing, where its survey is read on after that. */
+  readonly shownUntil?: string
   readonly joins: string
   /** The table of reconstructed observations before the first reading. */
   readonly reconstructed?: TableDeclaration
@@ -73,8 +73,9 @@ export const periodSteps = (
   }: Omit<Observations, 'name' | 'comment' | 'references'>,
   rows: string,
 ): string => {
+  const { key } = current
   const isSame = (left: string, right: string, names: readonly string[]) =>
-    current.key.map((name, index) => `${left}.${name} = ${right}.${names[index]}`).join(' AND ')
+    key.map((name, index) => `${left}.${name} = ${right}.${names[index]}`).join(' AND ')
   return `versions AS (
   SELECT *, lead(valid_from) OVER (PARTITION BY ${versionKey.join(', ')} ORDER BY valid_from ASC) AS next_from
   FROM main.${versions}
@@ -91,13 +92,20 @@ observed AS (
     lead("day") OVER following AS next_day,
     lead(day_before) OVER following AS day_before_next
   FROM ${rows}
-  WINDOW following AS (PARTITION BY ${current.key.join(', ')} ORDER BY observed_at ASC)
+  WINDOW following AS (PARTITION BY ${key.join(', ')} ORDER BY observed_at ASC)
+),
+-- Few records ever go missing, so this has few rows.
+missing_ends AS (
+  SELECT ${key.map((name) => `o.${name}`).join(', ')}, o.observed_at, min(g.missing_at) AS missing_at
+  FROM ${rows} o
+  JOIN gaps g ON ${isSame('o', 'g', versionKey)} AND o.observed_at <= g.missing_at
+  GROUP BY ALL
 ),
 ended AS (
   SELECT o.*, least(o.next_at, g.missing_at, CASE WHEN o.next_at IS NULL THEN t._missing_since END) AS ended_at
   FROM observed o
-  ASOF LEFT JOIN gaps g ON ${isSame('o', 'g', versionKey)} AND o.observed_at <= g.missing_at
-  LEFT JOIN main.${current.name} t ON ${isSame('o', 't', current.key)}
+  LEFT JOIN missing_ends g ON ${isSame('o', 'g', key)} AND o.observed_at = g.observed_at
+  LEFT JOIN main.${current.name} t ON ${isSame('o', 't', key)}
 ),
 periods AS (
   SELECT
@@ -125,16 +133,25 @@ export const knownDaySteps = ({
   SELECT
     p.*,
     f.progress_day,
-    CASE WHEN p.next_at IS NULL THEN ${readAgainOn} ELSE p.day_before_next END AS read_until,
-    CASE WHEN p.ended_at < coalesce(p.next_at, TIMESTAMPTZ 'infinity') THEN ${shownUntil} END AS shown_until
+    CASE WHEN p.next_at IS NULL THEN ${readAgainOn} ELSE p.day_before_next END AS read_until
   FROM periods p
   LEFT JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id
-  ${clockAt('p.ended_at')}
+),
+shown_readings AS (
+  ${shownUntil === undefined ? NEVER_HIDDEN : hiddenAfter(shownUntil)}
 ),
 known_periods AS (
   SELECT *, least(greatest("day", least(read_until, shown_until)), next_day - 1) AS last_day
-  FROM last_readings
+  FROM shown_readings
 )`
+
+const NEVER_HIDDEN = `SELECT *, CAST(NULL AS DATE) AS shown_until
+  FROM last_readings`
+
+const hiddenAfter = (shownUntil: string): string =>
+  `SELECT p.*, CASE WHEN p.ended_at < coalesce(p.next_at, TIMESTAMPTZ 'infinity') THEN ${shownUntil} END AS shown_until
+  FROM last_readings p
+  ${clockAt('p.ended_at')}`
 
 /** A refresh whose progress could not be typed confirms nothing. */
 const REJECTED = `
@@ -155,7 +172,6 @@ export const surveyObservations: Observations = {
   versionKey: ['account', 'id'],
   readAgainAt: 'CASE WHEN r.account IS NULL THEN f.refreshed_at END',
   readAgainOn: 'f.progress_day',
-  shownUntil: 'CAST(NULL AS DATE)',
   joins: REJECTED,
   reconstructed: surveyProgressReconstructed,
 }
