@@ -57,6 +57,9 @@ const rowsEach = (world, table) => {
 const at = ({ newest, nights, apart }, night) =>
   `${newest} - to_days(CAST(${apart} * (${nights - 1} - (${night})) AS INTEGER))`
 
+/** The day of fieldwork of a night's observation. */
+const day = (world, night) => `CAST(${at(world, night)} - INTERVAL 12 HOURS AS DATE)`
+
 /** About ten complete interviews a night. Every twentieth survey gets none in the last hundred nights. */
 const complete = ({ nights }, table, night) => {
   const until = `CASE WHEN survey % 20 = 0 THEN least(${night}, ${Math.max(0, nights - 100)}) ELSE ${night} END`
@@ -92,6 +95,9 @@ const byName = (world, table, night) => {
     sample_source_id: source,
     id: isOfSources(table) ? source : 'survey',
     observed_at: at(world, night),
+    day: day(world, night),
+    day_before: `CASE WHEN ${night} > 0 THEN ${day(world, `${night} - 1`)} END`,
+    progress_day: `CAST(${world.readAt ?? world.newest} - INTERVAL 12 HOURS AS DATE)`,
     created_at: `${at(world, 0)} - to_seconds(CAST((${world.surveys} - survey) * ${world.createdOver} * 86400.0 // ${world.surveys} AS BIGINT))`,
     updated_at: version(table.name.endsWith('_history') ? 'night' : versions - 1),
     valid_from: version('night'),
