@@ -179,7 +179,7 @@ test.concurrent('digests of many nights tell each item once, and again only if i
   expect(told).toBeGreaterThan(SURVEYS)
 })
 
-test.concurrent('a first digest may be silent; what is new in the answers is told once, also after a failed delivery', async (context) => {
+test.concurrent('a first digest may be silent; what is new in the answers is said once, also after a failed delivery', async (context) => {
   const { trial, receiver, settings } = await openDigests(context)
   const config = await settings()
   const answer = (more: object) => {
