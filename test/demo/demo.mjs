@@ -13,14 +13,11 @@ const { TOOLS } = await import('../bench/peers/tools.mjs')
 const { differences, rowsOfFile, rowsOfTruth } = await import('../bench/peers/truth.mjs')
 const { envOf, main, startWorld } = await import('../bench/support.mjs')
 const { reasonsOf, show } = await import('./show.mjs')
+const { NIGHTS, SETTINGS, WORLD } = await import('./world.mjs')
 
 const root = new URL('../..', import.meta.url).pathname
 const warehouse = `${root}warehouse/demo`
 const published = `${warehouse}/fieldwork.duckdb`
-/** A world in which a survey is in its soft launch on the last night, and another one has one bad source. `plan.csv` names its surveys. */
-const WORLD = '--surveys 60 --seed 63308 --bad-sources 15 --titles plain --clock frozen --rate-limit 60/1s'
-/** Nights after the second sync. A forecast needs a week. */
-const MORE_NIGHTS = 8
 /** What the last lines say, and the reasons in `needs_action` that show it. */
 const STORY = [
   ['Ad test BR, wave 19', 'runs short of what was sold', ['late', 'incidence', 'length']],
@@ -30,7 +27,7 @@ const STORY = [
 
 await rm(warehouse, { recursive: true, force: true })
 say('1. A local server with the same API: 60 surveys, 60 requests in any second')
-const world = await startWorld(WORLD)
+const world = await startWorld(`${WORLD} --rate-limit 60/1s`)
 try {
   console.log(`\n   ${world.baseUrl}`)
 
@@ -46,8 +43,8 @@ try {
   say('4. The tables')
   await show(published)
 
-  say(`5. ${MORE_NIGHTS} more nights, and the questions of the morning`)
-  for (let night = 0; night < MORE_NIGHTS; night += 1) {
+  say(`5. ${NIGHTS - 2} more nights, and the questions of the morning`)
+  for (let night = 2; night < NIGHTS; night += 1) {
     await moveOn()
     await run(['sync'], 'ignore')
   }
@@ -78,7 +75,7 @@ async function shown(...args) {
 async function run(args, stdout = 'inherit') {
   const env = {
     ...envOf(world, warehouse),
-    FIELDWORK_SYNC_CONFIG: `${root}test/demo/fieldwork-sync.yaml`,
+    FIELDWORK_SYNC_CONFIG: SETTINGS,
     FIELDWORK_SYNC_RATE_LIMIT: '60/1s',
     FIELDWORK_SYNC_LOG_LEVEL: 'warn',
   }

@@ -1,15 +1,19 @@
-/** `npm run picture`: draws docs/images/report.png with Chromium. It is the report after 12 nights against the reference server. */
+/** `npm run picture`: draws docs/images/report.png with Chromium. It is the report of `npm run demo`. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { envOf, inDirectory, main, startWorld } from '../bench/support.mjs'
+import { NIGHTS, SETTINGS, WORLD } from '../demo/world.mjs'
 
 const PICTURE = new URL('../../docs/images/report.png', import.meta.url).pathname
-const NIGHTS = 12
 
 await inDirectory(async (directory) => {
-  const world = await startWorld('--seed 12 --surveys 300 --clock frozen --rate-limit 600/1s --titles plain')
+  const world = await startWorld(`${WORLD} --rate-limit 600/1s`)
   try {
-    const env = { ...envOf(world, join(directory, 'warehouse')), FIELDWORK_SYNC_RATE_LIMIT: '600/1s' }
+    const env = {
+      ...envOf(world, join(directory, 'warehouse')),
+      FIELDWORK_SYNC_CONFIG: SETTINGS,
+      FIELDWORK_SYNC_RATE_LIMIT: '600/1s',
+    }
     const run = (...args) => execFileSync(process.execPath, [main, ...args], { env, stdio: 'ignore' })
     const report = join(directory, 'report.html')
     for (let night = 0; night < NIGHTS; night += 1) {
