@@ -49,7 +49,7 @@ SELECT
   CAST(r.reached_on - f.expected_on AS BIGINT) AS days_late,
   CASE
     WHEN r.reached_on IS NOT NULL AND f.expected_from IS NOT NULL
-      -- An interval without a last day has no end.
+      -- Without expected_to it has no end.
       THEN r.reached_on >= f.expected_from AND coalesce(r.reached_on <= f.expected_to, true)
   END AS is_inside
 FROM main.survey_forecasts f

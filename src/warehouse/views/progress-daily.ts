@@ -1,6 +1,7 @@
 /**
  * Progress by day of fieldwork, for charts with one point per day. Days come from the step function: the last observation of a day stands
- * for this day, and for later days up to the last one on which the observation is known to have held.
+ * for this day, and for later days up to the last one on which the observation is known to have held. The days of an inactive survey end
+ * with it: its readings go on for years, and rows without a change would soon outnumber all others.
  */
 import { bigint, type Column, columnsOf, date } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
@@ -12,6 +13,8 @@ import {
   surveyProgressHistory,
   surveys,
 } from '../../model/tables.js'
+import { clockAt, localDay } from '../history/days.js'
+import { CLOSED } from './needs-action-rules.js'
 import { gainOf } from './pace.js'
 import {
   inferredSourceObservations,
@@ -92,6 +95,20 @@ new_sources AS (
   JOIN new_surveys n ON n.account = a.account AND n.survey_id = a.survey_id
 )`
 
+/** Steps that end with `survey_ends`: the last day of each inactive survey on which its progress changed, or on which it was modified. */
+const SURVEY_ENDS_STEPS = `last_changes AS (
+  SELECT account, survey_id, max("day") AS changed_on
+  FROM main.survey_progress_history
+  GROUP BY ALL
+),
+survey_ends AS (
+  SELECT s.account, s.id AS survey_id, greatest(c.changed_on, ${localDay('s.updated_at')}) AS ends_on
+  FROM main.surveys s
+  LEFT JOIN last_changes c ON c.account = s.account AND c.survey_id = s.id
+  ${clockAt('s.updated_at')}
+  WHERE s.status IN ${CLOSED}
+)`
+
 interface DailyRecords {
   readonly observations: Observations
   readonly key: readonly Column[]
@@ -131,10 +148,19 @@ unread_days AS (
   WHERE p.last_day >= p."day" AND p.last_day < p.next_day - 1
   GROUP BY ALL
 ),
+${SURVEY_ENDS_STEPS},
 shown_periods AS (
-  SELECT p.* REPLACE (CASE WHEN u.are_in_windows THEN p.next_day - 1 ELSE p.last_day END AS last_day)
+  SELECT
+    p.* REPLACE (
+      CASE
+        WHEN p.next_at IS NULL THEN greatest(p."day", least(p.last_day, e.ends_on))
+        WHEN u.are_in_windows THEN p.next_day - 1
+        ELSE p.last_day
+      END AS last_day
+    )
   FROM known_periods p
   LEFT JOIN unread_days u USING (${keys}, observed_at)
+  LEFT JOIN survey_ends e ON e.account = p.account AND e.survey_id = p.survey_id
 ),
 first_gains AS (
   SELECT
@@ -182,7 +208,7 @@ export const progressDaily: ViewDeclaration = {
   schema: 'main',
   name: 'progress_daily',
   comment:
-    'Fieldwork progress of whole surveys by day of fieldwork, one row per survey and day; no row for days without known progress',
+    'Fieldwork progress of whole surveys by day of fieldwork, one row per survey and day; no row for days without known progress, and of an inactive survey none after the last day on which its progress changed or it was modified',
   key: ['account', 'survey_id', 'day'],
   references: ofSurvey,
   columns: [...ofWholeSurvey, TITLE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
@@ -207,7 +233,7 @@ export const sourceProgressDaily: ViewDeclaration = {
   schema: 'main',
   name: 'source_progress_daily',
   comment:
-    'Fieldwork progress of sample sources by day of fieldwork, one row per source and day; no row for days without known progress. A source counts as unchanged while the list of sources and the progress of its survey are',
+    'Fieldwork progress of sample sources by day of fieldwork, one row per source and day; no row for days without known progress, and of an inactive survey none after the last day on which its progress changed or it was modified. A source counts as unchanged while the list of sources and the progress of its survey are',
   key: ['account', 'survey_id', 'sample_source_id', 'day'],
   references: ofSource('sample_source_id'),
   columns: [...ofOneSource, TITLE, ...SOURCE, ...DAY_FIELDS, ...indicators, ...OBSERVED],

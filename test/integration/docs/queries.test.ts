@@ -86,6 +86,27 @@ test('pace: the query shows the interviews that started on each day, also on day
   expect(rows.some(({ gained }) => Number(gained) > 0)).toBe(true)
 })
 
+test('the sum over all surveys has the last known interviews of each, also after a survey has ended', async () => {
+  const { reader } = world()
+  const daily = await reader.query(
+    'SELECT survey_id, "day"::VARCHAR AS "day", interviews_count FROM progress_daily ORDER BY "day"',
+  )
+  const [known, ofRows, expected] = [new Map(), new Map(), new Map()]
+  for (const { survey_id, day, interviews_count } of daily) {
+    known.set(survey_id, interviews_count)
+    ofRows.set(day, (ofRows.get(day) ?? 0) + interviews_count)
+    expected.set(
+      day,
+      [...known.values()].reduce((sum, interviews) => sum + interviews, 0),
+    )
+  }
+  const [[, sql] = []] = queriesOfOtherPages().filter(([, text]) => text.includes('sum(sum(change))'))
+  expect(await reader.query(`SELECT * REPLACE ("day"::VARCHAR AS "day") FROM (${sql})`)).toEqual(
+    [...expected].map(([day, interviews]) => ({ day, interviews })),
+  )
+  expect([...expected].at(-1)).not.toEqual([...ofRows].at(-1))
+})
+
 test('gains by country: on each day, the countries and the row without one add up to the gain of the survey', async () => {
   const { reader } = world()
   const rows = await reader.query(asText('Gains by country and day', ['day']))

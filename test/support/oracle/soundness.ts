@@ -72,15 +72,22 @@ const VIEWS: readonly Check[] = [
   },
   {
     what: 'survey_pace has another gain than progress_daily on the days in fieldwork',
-    sql: `WITH known AS (
-        SELECT account, survey_id, "day", interviews_count, false AS is_open FROM main.progress_daily
-          JOIN (SELECT account, survey_id, progress_day FROM main.freshness) USING (account, survey_id) WHERE "day" <= progress_day
+    // progress_daily ends with a closed survey, and the pace with its last reading.
+    sql: `WITH read_days AS (
+        SELECT account, survey_id, "day", interviews_count, progress_day FROM main.progress_daily
+          JOIN main.freshness USING (account, survey_id) WHERE "day" <= progress_day
+        UNION ALL
+        SELECT account, survey_id, last_day + CAST(unnest(range(1, progress_day - last_day + 1)) AS INTEGER), last_count, progress_day FROM (
+          SELECT account, survey_id, max("day") AS last_day, arg_max_null(interviews_count, "day") AS last_count FROM main.progress_daily
+            JOIN main.surveys s USING (account) WHERE s.id = survey_id AND s._missing_since IS NULL GROUP BY ALL)
+          JOIN main.freshness USING (account, survey_id)
+      ), known AS (
+        SELECT account, survey_id, "day", interviews_count, false AS is_open FROM read_days
         UNION ALL
         SELECT account, survey_id, "day", interviews_count, as_of >= modified_at OR ${INTERVIEWS} > 0
         FROM main.survey_progress_reconstructed
         JOIN (SELECT account, id AS survey_id, min(updated_at) AS modified_at FROM main.surveys_history GROUP BY ALL) USING (account, survey_id)
-        JOIN (SELECT account, survey_id, count(*) FILTER ("day" <= progress_day) AS observed_days
-          FROM main.progress_daily JOIN main.freshness USING (account, survey_id) GROUP BY ALL) USING (account, survey_id)
+        JOIN (SELECT account, survey_id, count(*) AS observed_days FROM read_days GROUP BY ALL) USING (account, survey_id)
         WHERE observed_days <= 7
       ), days AS (
         SELECT account, survey_id, "day", lag("day") OVER w AS day_before, lag(is_open) OVER w AS was_open, interviews_count - lag(interviews_count) OVER w AS gain
@@ -91,7 +98,7 @@ const VIEWS: readonly Check[] = [
         FROM main.surveys_history
       ), in_field AS (
         SELECT account, survey_id, "day", "day" - day_before AS days, gain FROM days d
-        WHERE day_before >= (SELECT max("day") - 28 FROM main.progress_daily a WHERE a.account = d.account AND a.survey_id = d.survey_id)
+        WHERE day_before >= (SELECT max("day") - 28 FROM read_days a WHERE a.account = d.account AND a.survey_id = d.survey_id)
           AND (was_open OR EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND from_day <= day_before))
           AND NOT EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND status <> 'fieldwork'
             AND from_day <= "day" AND coalesce(until_day > day_before, true))
@@ -107,5 +114,16 @@ const VIEWS: readonly Check[] = [
     what: 'progress_daily has days after the last reading',
     sql: `SELECT d.account, d.survey_id, d."day" FROM main.progress_daily d JOIN main.freshness f USING (account, survey_id)
       WHERE d."day" > f.progress_day + 1`,
+  },
+  {
+    what: 'the views of days go on after the end of a survey, without a change',
+    sql: `SELECT account, survey_id, max("day") AS last_day, changed_on
+      FROM (SELECT account, survey_id, "day" FROM main.progress_daily UNION SELECT account, survey_id, "day" FROM main.source_progress_daily)
+      JOIN (SELECT account, survey_id, max("day") AS changed_on FROM (
+          SELECT account, survey_id, "day" FROM main.survey_progress_history
+          UNION ALL SELECT account, survey_id, "day" FROM main.sample_source_progress_history
+          UNION ALL SELECT account, id, CAST(updated_at AS DATE) + 1 FROM main.surveys) GROUP BY ALL) USING (account, survey_id)
+      JOIN main.surveys s USING (account)
+      WHERE s.id = survey_id AND s.status IN ('complete', 'draft', 'user_demo') GROUP BY ALL HAVING last_day > changed_on`,
   },
 ]

@@ -113,14 +113,16 @@ test('progress_daily equals a plain calculation from the events, before and afte
       fc.array(step, { minLength: 5, maxLength: howMany(5, 10) }),
       fc.nat({ max: 12 }),
       fc.integer({ min: 6, max: 12 }),
-      async (steps, firstDay, secondDay) => {
+      // From which step on each survey is complete: also from the first one on, and never.
+      fc.array(fc.nat({ max: 10 }), { minLength: SURVEYS, maxLength: SURVEYS }),
+      async (steps, firstDay, secondDay, closing) => {
         const { account, rows, cells } = await emptyWarehouse()
         const daily = () => rows('SELECT * FROM progress_daily ORDER BY survey_id, "day"')
-        await apply(account, steps)
+        await apply(account, steps, closing)
         const before = await daily()
         expect(
           await cells(`SELECT survey_id, "day"::VARCHAR, interviews_count FROM progress_daily ORDER BY ALL`),
-        ).toEqual(expectedDays(steps))
+        ).toEqual(expectedDays(steps, closing))
         for (const day of [firstDay, secondDay])
           removed += await account.compactProgress(at(day, 0), { runId: RUN, at: at(30, 0) })
         expect(await daily()).toEqual(before)
@@ -141,7 +143,12 @@ const moments = (steps: readonly Step[]): readonly Instant[] => {
   })
 }
 
-const apply = async (account: ReturnType<typeof accountWarehouse>, steps: readonly Step[]): Promise<void> => {
+const apply = async (
+  account: ReturnType<typeof accountWarehouse>,
+  steps: readonly Step[],
+  closing: readonly number[],
+): Promise<void> => {
+  const closedAt = closedTimes(steps, closing)
   for (const [index, now] of moments(steps).entries()) {
     const events = (steps[index]?.events ?? []).map((event, survey) => ({ id: survey + 1, event }))
     const read = events.flatMap(({ id, event }) =>
@@ -149,7 +156,12 @@ const apply = async (account: ReturnType<typeof accountWarehouse>, steps: readon
     )
     await list(
       account,
-      read.map(({ id }) => survey(id)),
+      read.map(({ id }) => {
+        const closed = closedAt[id - 1]
+        return closed === undefined || closed > now
+          ? survey(id)
+          : survey(id, { status: 'complete', updated_at: closed })
+      }),
       now,
     )
     await account.commitBundles(
@@ -164,27 +176,47 @@ const apply = async (account: ReturnType<typeof accountWarehouse>, steps: readon
   }
 }
 
+/** When each survey was closed, if its step comes. */
+const closedTimes = (
+  steps: readonly Step[],
+  closing: readonly number[],
+): readonly (Instant | undefined)[] => {
+  const times = moments(steps)
+  return closing.map((step) => times[step])
+}
+
 /**
  * A reading belongs to the day of the middle between it and the event before, at most half a day before it. Each day shows its last
- * reading; days between two equal readings show both.
+ * reading; days between two equal readings show both. The days of a closed survey end with the last one on which it changed or was modified.
  */
-const expectedDays = (steps: readonly Step[]): unknown[][] => {
+const expectedDays = (steps: readonly Step[], closing: readonly number[]): unknown[][] => {
   const times = moments(steps)
+  const closedAt = closedTimes(steps, closing)
   return Array.from({ length: SURVEYS }, (_, index) => index).flatMap((index) => {
     const events = times.flatMap((time, at) => {
       const event = steps[at]?.events[index] ?? 'nothing'
       return event === 'nothing' ? [] : [{ time, event }]
     })
-    return [...daysOf(events)]
+    const closed = closedAt[index]
+    const isKnown = events.some(
+      ({ time, event }) => typeof event === 'number' && time >= (closed ?? time + 1n),
+    )
+    return [...daysOf(events, isKnown && closed !== undefined ? closed / DAY : null)]
       .sort(([one], [other]) => Number(one - other))
       .map(([day, complete]) => [index + 1, formatInstant(day * DAY).slice(0, 10), complete])
   })
 }
 
-/** The days of one survey, numbered since 1970, with what each shows. */
-const daysOf = (events: readonly { readonly time: Instant; readonly event: number | 'gone' }[]) => {
+/** The days of one survey, numbered since 1970, with what each shows. `closedOn`: the day on which it was closed. */
+const daysOf = (
+  events: readonly { readonly time: Instant; readonly event: number | 'gone' }[],
+  closedOn: bigint | null,
+) => {
   const days = new Map<bigint, number>()
-  const last: { held: { readonly day: bigint; readonly complete: number } | null } = { held: null }
+  const last: { held: { readonly day: bigint; readonly complete: number } | null; changedOn: bigint } = {
+    held: null,
+    changedOn: 0n,
+  }
   for (const [position, { time, event }] of events.entries()) {
     const before = events[position - 1]?.time ?? time - DAY
     const day = (time - (time - before > DAY ? DAY : time - before) / 2n) / DAY
@@ -199,7 +231,10 @@ const daysOf = (events: readonly { readonly time: Instant; readonly event: numbe
     }
     days.set(day, event)
     last.held = { day, complete: event }
+    last.changedOn = day
   }
+  if (closedOn !== null)
+    for (const day of days.keys()) if (day > last.changedOn && day > closedOn) days.delete(day)
   return days
 }
 
