@@ -59,14 +59,14 @@ describe('the page', () => {
         // It is quiet, so that only the due date is named.
         ['#default/7', 'was due 1 March, 195 missing'],
         // Its incidence fell from 100 % to 80 %, but had too few interviews before.
-        ['#default/1', 'due 7 March, expected 16 March: needs 65 a day, has 12'],
+        ['#default/1', 'due 7 March, expected 16 March: needs 64.5 a day, has 12'],
         [
           ...['#default/2', 'due 1 March 2027, stands still: needs 0.5 a day'],
           'no complete interview for at least 5 days',
           'drop-out from 0% to 25%',
         ],
         ['#default/3', 'paused for 2 days', 'due 31 December, paused: needs 0.5 a day, had 12'],
-        ['#default/4', '1 source behind, by 35 interviews'],
+        ['#default/4', '1 source trails its survey, by 35 interviews'],
       ])
       // Without a forecast: the paused one, and the one that stands still. Then the furthest from its target.
       expect(

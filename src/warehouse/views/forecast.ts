@@ -85,10 +85,13 @@ forecasts AS (
   FROM means
 )`
 
-/** Interviews a day, rounded so that the needed number never looks smaller than it is. Below 10, with one decimal. */
-export const perDayText = (rate: string, round: 'ceil' | 'floor'): string =>
+/**
+ * Interviews a day: below 100 with one digit after the point, as the report shows a pace. `ceil` is for a needed number, which must never
+ * look smaller than it is.
+ */
+export const perDayText = (rate: string, round: 'ceil' | 'round'): string =>
   `CASE
-      WHEN ${rate} < 10 THEN replace(CAST(${round}(round(10 * ${rate}, 6)) / 10 AS VARCHAR), '.0', '')
+      WHEN ${rate} < 100 THEN replace(CAST(${round}(round(10 * ${rate}, 6)) / 10 AS VARCHAR), '.0', '')
       ELSE CAST(TRY_CAST(${round}(round(${rate}, 6)) AS BIGINT) AS VARCHAR)
     END`
 
@@ -135,8 +138,8 @@ judged AS (
   SELECT
     *,
     'needs ' || ${perDayText('needed_per_day', 'ceil')} || ' a day' || CASE
-      WHEN per_day > 0 AND status = 'fieldwork' THEN ', has ' || ${perDayText('per_day', 'floor')}
-      WHEN per_day > 0 THEN ', had ' || ${perDayText('per_day', 'floor')}
+      WHEN per_day > 0 AND status = 'fieldwork' THEN ', has ' || ${perDayText('per_day', 'round')}
+      WHEN per_day > 0 THEN ', had ' || ${perDayText('per_day', 'round')}
       ELSE ''
     END AS needed_text
   FROM needs

@@ -80,7 +80,7 @@ const DUE_NUMBERS = {
   due_on: 'due_on',
   expected_on: 'expected_on',
   needed_per_day: perDayText('needed_per_day', 'ceil'),
-  per_day: perDayText('per_day', 'floor'),
+  per_day: perDayText('per_day', 'round'),
   missing: 'missing',
 }
 
@@ -237,9 +237,12 @@ export const RULES: readonly Rule[] = [
     question: 'Which source is bad?',
     level: `\`alarms.rejected\`, ${wholePercent(DEFAULT_ALARM_LEVELS.rejected)}, and ${SOURCE_TIMES_MIN} times as many as at the others`,
     floor: `${INTERVIEWS_MIN} complete or rejected interviews here and elsewhere`,
-    example: '18% rejected at Panel B, 4% elsewhere',
+    example: '22% rejected at "Boost 18–24 7" (Panel East), 3% elsewhere',
     when: `status IN ${IN_FIELD} AND rejects_source_id IS NOT NULL`,
-    text: `concat(${percent('rejects_here')}, ' rejected at ', rejects_source, ', ', ${percent('rejects_elsewhere')}, ' elsewhere')`,
+    text: `concat(
+      ${percent('rejects_here')}, ' rejected at "', rejects_source, '"', ' (' || rejects_supplier || ')',
+      ', ', ${percent('rejects_elsewhere')}, ' elsewhere'
+    )`,
     numbers: {
       rejected_percent: percentNumber('rejects_here'),
       elsewhere_percent: percentNumber('rejects_elsewhere'),
@@ -277,7 +280,7 @@ export const RULES: readonly Rule[] = [
     question: 'What do the last ones take?',
     level: `undecided, or taken back in a week: ${wholePercent(MOVING_MIN)} of the missing ones`,
     floor: `${wholePercent(END_GAME_MIN)} of the target; for starts, ${INTERVIEWS_MIN} interviews in the days of the pace`,
-    example: '15 missing, 6 undecided, 5 taken back in a week, needs 18 starts at the present rate',
+    example: '15 missing, 6 undecided, 5 taken back in a week, about 18 more starts at the present rate',
     when: `is_open AND CAST(interviews_count AS DOUBLE) >= ${END_GAME_MIN} * sample_size
     AND greatest(undecided, taken_back) >= ${MOVING_MIN} * missing`,
     text: `concat_ws(
@@ -285,8 +288,8 @@ export const RULES: readonly Rule[] = [
       missing || ' missing',
       undecided || ' undecided',
       CASE WHEN taken_back > 0 THEN taken_back || ' taken back in a week' END,
-      'needs ' || ${counted('starts_needed', 'start')} || ' at the present rate',
-      CASE WHEN round(100 * last_quota_full_rate) > 0 THEN 'quota full for ' || ${percent('last_quota_full_rate')} || ' of the last starts' END
+      'about ' || ${counted('starts_needed', 'more start')} || ' at the present rate',
+      CASE WHEN round(100 * last_quota_full_rate) > 0 THEN ${percent('last_quota_full_rate')} || ' of the last starts quota full' END
     )`,
     numbers: {
       missing: 'missing',
@@ -301,9 +304,10 @@ export const RULES: readonly Rule[] = [
     urgency: 3,
     question: 'Which source needs a push?',
     level: `a source needs ${wholePercent(BEHIND_MIN)} of its target to be as complete as its survey`,
-    example: '2 sources behind, by 91 interviews',
+    example: '2 sources trail their survey, by 91 interviews',
     when: `status IN ${IN_FIELD} AND sources_behind > 0`,
-    text: `${counted('sources_behind', 'source')} || ' behind, by ' || ${counted('behind', 'interview')}`,
+    text: `${counted('sources_behind', 'source')} || CASE WHEN sources_behind = 1 THEN ' trails its' ELSE ' trail their' END
+      || ' survey, by ' || ${counted('behind', 'interview')}`,
     numbers: { sources: 'sources_behind', behind: 'behind' },
     sourceId: 'source_behind_most',
   },

@@ -19,7 +19,7 @@ import {
   STANDS_STILL_DAYS,
 } from './needs-action-rules.js'
 import { gainOf } from './pace.js'
-import { SURVEY_PLANS_STEP } from './plan.js'
+import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
@@ -125,6 +125,7 @@ earlier_forecasts AS (
 ),
 ${NEWEST_STEPS},
 ${SURVEY_PLANS_STEP},
+${SOURCE_PLANS_STEPS},
 -- One row. Before the first sync has stored its settings, the defaults count.
 levels AS (
   SELECT
@@ -170,9 +171,11 @@ source_comparisons AS (
 ),
 -- The worst source of each survey that has one.
 source_rejects AS (
-  SELECT c.account, c.survey_id, c.sample_source_id, c.name, c.rejects_here, c.rejects_elsewhere
+  SELECT c.account, c.survey_id, c.sample_source_id, c.name, p.supplier, c.rejects_here, c.rejects_elsewhere
   FROM source_comparisons c
   JOIN levels v ON c.rejects_here >= v.rejected_level
+  LEFT JOIN source_plans p
+    ON p.account = c.account AND p.survey_id = c.survey_id AND p.sample_source_id = c.sample_source_id
   WHERE c.judged >= ${INTERVIEWS_MIN} AND c.judged_elsewhere >= ${INTERVIEWS_MIN}
     AND c.rejects_here >= ${SOURCE_TIMES_MIN} * c.rejects_elsewhere
   QUALIFY row_number() OVER (
@@ -203,7 +206,8 @@ known_facts AS (
     ${minutesOf('p.length_of_interview')} AS minutes,
     v.*,
     b.sources_behind, b.behind, b.source_behind_most,
-    r.sample_source_id AS rejects_source_id, r.name AS rejects_source, r.rejects_here, r.rejects_elsewhere,
+    r.sample_source_id AS rejects_source_id, r.name AS rejects_source, r.supplier AS rejects_supplier,
+    r.rejects_here, r.rejects_elsewhere,
     -- Also of a survey whose progress is not known.
     l.quiet_until,
     ${listed(paceColumns, 'p').replaceAll('\n', '\n  ')}

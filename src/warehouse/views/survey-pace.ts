@@ -97,7 +97,7 @@ export const surveyPace: ViewDeclaration = {
         'Complete interviews needed on each day after the last known one, up to and including due_on; null if the target is reached or no such day is left',
       ),
       needed_text: varchar.orNull(
-        'needed_per_day and per_day in words, the needed number rounded up and the other one down; null without needed_per_day',
+        'needed_per_day, rounded up, and per_day, rounded, in words: below 100 with one digit after the point; null without needed_per_day',
       ),
     }),
     columnOf(surveyProgress, 'target_incidence_rate'),

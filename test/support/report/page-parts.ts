@@ -207,9 +207,13 @@ const together = (rows: readonly Row[]): readonly Row[] =>
     return [{ ...reasons[0], text: words(...reasons.map(reasonText)) }]
   })
 
-/** The name of a source is a text of its own in the sentence. */
-const reasonText = ({ text, source_name: name }: Row): string =>
-  name === null ? String(text) : words(String(text).replace(String(name), ` ${name} `))
+/** The name of a source and its supplier are texts of their own in the sentence. */
+const reasonText = ({ text, source_name: name, supplier }: Row): string =>
+  words(
+    String(text)
+      .replace(`"${name}"`, () => `" ${name} "`)
+      .replace(`(${supplier})`, () => `( ${supplier} )`),
+  )
 
 /** An expression for the page. Texts of a cell are joined with a space. */
 const READ_PARTS = `(() => {

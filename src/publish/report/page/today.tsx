@@ -103,22 +103,34 @@ const List = ({ of, page }: PartProps & { readonly of: readonly Waiting[] }): JS
 }
 
 interface ReasonProps {
-  readonly of: Pick<Reason, 'text' | 'source_name'>
+  readonly of: Pick<Reason, 'text' | 'source_name' | 'supplier'>
   readonly charactersMax: number
 }
 
-/** The reason in words. The browser decides the direction of the name in it, which is cut first. */
-const ReasonText = ({ of: { text, source_name: name }, charactersMax }: ReasonProps): JSX.Element => {
-  const place = name === null || name === '' ? -1 : text.indexOf(name)
-  if (name === null || place < 0) return <>{cutInMiddle(text, charactersMax)}</>
-  const [before, after] = [text.slice(0, place), text.slice(place + name.length)]
+/** The reason in words. The browser decides the direction of the source's name and of its supplier in it, which are cut first. */
+const ReasonText = ({ of: { text, source_name, supplier }, charactersMax }: ReasonProps): JSX.Element => {
+  const [before, name, afterName] = partsAround(text, '"', source_name ?? '', '"')
+  if (name === '') return <>{cutInMiddle(text, charactersMax)}</>
+  const [between, by, after] = partsAround(afterName, '(', supplier ?? '', ')')
+  const left = charactersMax - before.length - between.length - after.length
+  const byCut = cutInMiddle(by, Math.max(1, left - name.length, Math.floor(left / 2)))
   return (
     <>
       {before}
-      <bdi>{cutInMiddle(name, Math.max(1, charactersMax - before.length - after.length))}</bdi>
+      <bdi>{cutInMiddle(name, Math.max(1, left - byCut.length))}</bdi>
+      {between}
+      {by !== '' && <bdi>{byCut}</bdi>}
       {after}
     </>
   )
+}
+
+/** What stands before, is, and stands after `part` between its marks. Without it, all is before. */
+const partsAround = (text: string, opening: string, part: string, closing: string) => {
+  const place = part === '' ? -1 : text.indexOf(opening + part + closing)
+  if (place < 0) return [text, '', ''] as const
+  const start = place + opening.length
+  return [text.slice(0, start), part, text.slice(start + part.length)] as const
 }
 
 /** Surveys that the plan keeps quiet: they have no reason in the list but that they are late. */

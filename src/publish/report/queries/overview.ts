@@ -65,14 +65,15 @@ ${FIELD_GAINS}
     title: 'Today',
     row: z.object({
       ...{ ...titled, project_id: maybe.text, ...progress, completion_rate: maybe.number },
-      ...{ kind: text, urgency: count, text, source_name: maybe.text, since: maybe.at },
+      ...{ kind: text, urgency: count, text, source_name: maybe.text, supplier: maybe.text, since: maybe.at },
     }),
     select: `SELECT a.account, a.survey_id, a.title, a.project_id, g.interviews_count, g.sample_size, g.completion_rate,
-  a.kind, a.urgency, a.text, o.name AS source_name, a.since, a.due_on, min(a.urgency) OVER (PARTITION BY a.account, a.survey_id) AS most_urgent,
+  a.kind, a.urgency, a.text, o.name AS source_name, o.supplier, a.since, a.due_on,
+  min(a.urgency) OVER (PARTITION BY a.account, a.survey_id) AS most_urgent,
   count(*) OVER (PARTITION BY a.account, a.survey_id) AS reasons
 FROM needs_action a
 LEFT JOIN survey_progress g USING (account, survey_id)
-LEFT JOIN sample_sources o ON o.account = a.account AND o.survey_id = a.survey_id AND o.id = a.sample_source_id`,
+LEFT JOIN source_overview o USING (account, survey_id, sample_source_id)`,
     order:
       'most_urgent ASC, due_on ASC NULLS LAST, reasons DESC, account ASC, survey_id ASC, urgency ASC, kind ASC',
   },

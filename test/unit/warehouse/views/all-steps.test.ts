@@ -34,7 +34,7 @@ test('each step of each view runs by itself, after those above it', async () => 
     survey_pace: 69,
     sample_source_pace: 39,
     source_overview: 8,
-    needs_action: 19,
+    needs_action: 24,
     source_plans: 6,
   })
 })

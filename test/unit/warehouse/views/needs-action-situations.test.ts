@@ -49,6 +49,8 @@ interface Situation {
   readonly plan?: Partial<PlanLine>
   /** The sources of the last night, by name. */
   readonly sources?: Readonly<Record<string, Reading>>
+  /** The suppliers in the plan, by the name of the source. */
+  readonly suppliers?: Readonly<Record<string, string>>
   /** Without it, no alarm. */
   readonly expected?: readonly string[]
 }
@@ -224,22 +226,22 @@ const ALARMING: Readonly<Record<string, Situation>> = {
   },
   'the end game': {
     night: nightly({ complete: 9.4, manual_action: 0.15, pending_analysis: 0.1 }),
-    expected: ['end_game: 12 missing, 5 undecided, needs 13 starts at the present rate'],
+    expected: ['end_game: 12 missing, 5 undecided, about 13 more starts at the present rate'],
   },
   'the end game, and the undecided would be enough': {
     night: nightly({ complete: 9.75, pending_analysis: 0.5 }),
-    expected: ['end_game: 5 missing, 10 undecided, needs 6 starts at the present rate'],
+    expected: ['end_game: 5 missing, 10 undecided, about 6 more starts at the present rate'],
   },
   'the end game, and quotas are filling up': {
     night: nightly({ complete: 9.4, manual_action: 0.15, pending_analysis: 0.1, quota_full: 4 }),
     expected: [
-      'end_game: 12 missing, 5 undecided, needs 18 starts at the present rate, quota full for 29% of the last starts',
+      'end_game: 12 missing, 5 undecided, about 18 more starts at the present rate, 29% of the last starts quota full',
     ],
   },
   'the end game, and some were taken back': {
     night: (night) => (night < 17 ? { complete: 10 * night } : { complete: 10 * night - 15, speeder: 5 }),
     expected: [
-      'end_game: 15 missing, 0 undecided, 5 taken back in a week, needs 17 starts at the present rate',
+      'end_game: 15 missing, 0 undecided, 5 taken back in a week, about 17 more starts at the present rate',
     ],
   },
   'the end game, and both': {
@@ -248,7 +250,7 @@ const ALARMING: Readonly<Record<string, Situation>> = {
         ? { complete: 10 * night, manual_action: 3 }
         : { complete: 10 * night - 15, speeder: 5, manual_action: 6 },
     expected: [
-      'end_game: 15 missing, 6 undecided, 5 taken back in a week, needs 18 starts at the present rate',
+      'end_game: 15 missing, 6 undecided, 5 taken back in a week, about 18 more starts at the present rate',
     ],
   },
   'the end game of a small survey': {
@@ -300,7 +302,13 @@ const ALARMING: Readonly<Record<string, Situation>> = {
   'a bad source': {
     night: nightly({ complete: 5 }),
     sources: { 'Panel A': { complete: 96, speeder: 4 }, 'Panel B': { complete: 41, speeder: 9 } },
-    expected: ['source_rejects: 18% rejected at Panel B, 4% elsewhere'],
+    expected: ['source_rejects: 18% rejected at "Panel B", 4% elsewhere'],
+  },
+  'a bad source of a known supplier': {
+    night: nightly({ complete: 5 }),
+    sources: { 'Panel A': { complete: 97, speeder: 3 }, 'Boost 18–24 7': { complete: 39, speeder: 11 } },
+    suppliers: { 'Boost 18–24 7': 'Panel East' },
+    expected: ['source_rejects: 22% rejected at "Boost 18–24 7" (Panel East), 3% elsewhere'],
   },
   'incidence fell, and is above the level': {
     night: changing(13, { complete: 5, screen_out: 2 }, { complete: 5, screen_out: 5 }),
@@ -315,6 +323,16 @@ const ALARMING: Readonly<Record<string, Situation>> = {
     plan: { due_on: '2026-04-09' },
     expected: ['at_risk: due 9 April, expected 9 April or as late as 16 April: needs 5 a day, has 5'],
   },
+  'late, with a pace that is no whole number': {
+    night: (night) => ({ complete: 50 + Math.round(5.86 * night), target: 217 }),
+    plan: { due_on: '2026-03-25' },
+    expected: ['late: due 25 March, expected 29 March: needs 10 a day, has 5.9'],
+  },
+  'late, with hundreds a day': {
+    night: (night) => ({ complete: Math.round(123.64 * night), target: 5000 }),
+    plan: { due_on: '2026-04-01' },
+    expected: ['late: due 1 April, expected 10 April: needs 211 a day, has 124'],
+  },
   'far from its target': { night: nightly({ complete: 1 }), expected: ['far: target in 180 days'] },
   'two sources behind': {
     night: nightly({ complete: 5 }),
@@ -323,7 +341,12 @@ const ALARMING: Readonly<Record<string, Situation>> = {
       'Panel B': { complete: 5, target: 100 },
       'Panel C': { complete: 4, target: 100 },
     },
-    expected: ['sources_behind: 2 sources behind, by 91 interviews'],
+    expected: ['sources_behind: 2 sources trail their survey, by 91 interviews'],
+  },
+  'one source behind': {
+    night: nightly({ complete: 5 }),
+    sources: { 'Panel A': { complete: 95, target: 100 }, 'Panel B': { complete: 4, target: 100 } },
+    expected: ['sources_behind: 1 source trails its survey, by 46 interviews'],
   },
   'not read for two days': {
     last: 18,
@@ -409,7 +432,12 @@ const fill = async ({ account, database }: TestWarehouse): Promise<void> => {
   const lines = all.flatMap(({ plan }, place) =>
     plan === undefined ? [] : [planLine({ survey_id: place + 1, ...plan, line: place + 2 })],
   )
-  await storePlan(database, lines)
+  const ofSources = all.flatMap(({ suppliers = {} }, place) =>
+    Object.entries(suppliers).map(([name, supplier], slot) =>
+      planLine({ survey_id: place + 1, source: name, supplier, line: 10 * (all.length + place) + slot }),
+    ),
+  )
+  await storePlan(database, [...lines, ...ofSources])
 }
 
 let opened: Promise<TestWarehouse> | null = null
@@ -464,7 +492,8 @@ test('numbers has every number and date of a text', async () => {
   for (const { text, numbers } of found) {
     const known = Object.values(JSON.parse(String(numbers)) as object)
     const days = known.filter((value) => typeof value === 'string').map(dayOfText)
-    const rest = days.reduce((shorter, day) => shorter.replaceAll(day, ''), String(text))
+    const withoutName = String(text).replace(/".*"/, '')
+    const rest = days.reduce((shorter, day) => shorter.replaceAll(day, ''), withoutName)
     const missing = (rest.match(/\d+(\.\d+)?/g) ?? []).filter((number) => !known.includes(Number(number)))
     expect([text, numbers, missing]).toEqual([text, numbers, []])
   }
@@ -491,7 +520,7 @@ test('the levels of the settings count in place of the defaults, and a level tha
   const { drop_out, incidence, quota_full, quality_rejects, source_rejects, ...others } = byDefault
   expect(off).toEqual({ ...others, rates_moved: others.rates_moved + 1, soft_launch: 1 })
   const strict = await kindsWith({ drop_out: 0.15, rejected: 0.1 })
-  expect(strict).toMatchObject({ drop_out: 3, rates_moved: 1, source_rejects: 2 })
+  expect(strict).toMatchObject({ drop_out: 3, rates_moved: 1, source_rejects: 3 })
 })
 
 test('each rule has an example that a situation shows', async () => {

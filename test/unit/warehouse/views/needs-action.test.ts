@@ -190,7 +190,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'rejected as usual': { night: (night) => ({ complete: 5 * night, speeder_individuals: 17 }), expected: [] },
   'sources behind': {
     ...{ night: steady(5), sources: [90, 5, 4] },
-    expected: [['sources_behind', 3, null, '2 sources behind, by 91 interviews']],
+    expected: [['sources_behind', 3, null, '2 sources trail their survey, by 91 interviews']],
   },
   'a source that lacks less than a tenth': { night: steady(5), sources: [50, 41], expected: [] },
   'drop-out at its level': {

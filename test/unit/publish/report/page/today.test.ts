@@ -8,10 +8,17 @@ import { instantOf } from '../../../../support/time/instants.js'
 
 const NAME = 'פאנל צפון'
 
-const reason = (survey_id: number, text: string, source_name: string | null) => ({
+const SUPPLIER = 'ספק צפון'
+
+const reason = (
+  survey_id: number,
+  text: string,
+  source_name: string | null,
+  supplier: string | null = null,
+) => ({
   ...{ account: 'default', survey_id, title: `Survey ${survey_id}`, project_id: null },
   ...{ interviews_count: 5, sample_size: 10, completion_rate: 0.5 },
-  ...{ kind: 'source_rejects', urgency: 2, text, source_name, since: null },
+  ...{ kind: 'source_rejects', urgency: 2, text, source_name, supplier, since: null },
 })
 
 const pageOf = (needsAction: readonly object[], quiet: readonly object[] = []) => ({
@@ -33,23 +40,31 @@ const chips = (page: ReturnType<typeof pageOf>): readonly string[] =>
     ([, chip = '']) => chip,
   )
 
-test('the name of a source in a reason has its own direction', () => {
+test('the name of a source and its supplier in a reason have their own directions', () => {
   const long = `${NAME} `.repeat(20).trim()
   expect(
     chips(
       pageOf([
-        reason(1, `18% rejected at ${NAME}, 4% elsewhere`, NAME),
+        reason(1, `18% rejected at "${NAME}", 4% elsewhere`, NAME),
+        reason(1, `18% rejected at "${NAME}" (${SUPPLIER}), 4% elsewhere`, NAME, SUPPLIER),
+        reason(1, '18% rejected at "8" (1), 4% elsewhere', '8', '1'),
         reason(1, 'paused for 2 days', null),
-        reason(1, '1 source behind, by 9 interviews', NAME),
-        reason(1, `18% rejected at ${long}, 4% elsewhere`, long),
+        reason(1, '1 source trails its survey, by 9 interviews', NAME, SUPPLIER),
+        reason(1, `18% rejected at "${long}", 4% elsewhere`, long),
+        reason(1, `18% rejected at "${long}" (${long}), 4% elsewhere`, long, long),
       ]),
     ),
   ).toEqual([
-    `18% rejected at <bdi>${NAME}</bdi>, 4% elsewhere`,
+    `18% rejected at &quot;<bdi>${NAME}</bdi>&quot;, 4% elsewhere`,
+    `18% rejected at &quot;<bdi>${NAME}</bdi>&quot; (<bdi>${SUPPLIER}</bdi>), 4% elsewhere`,
+    '18% rejected at &quot;<bdi>8</bdi>&quot; (<bdi>1</bdi>), 4% elsewhere',
     'paused for 2 days',
-    '1 source behind, by 9 interviews',
-    // The name is cut, and the sentence is not.
-    expect.stringMatching(/^18% rejected at <bdi>[^<]*…[^<]*<\/bdi>, 4% elsewhere$/),
+    '1 source trails its survey, by 9 interviews',
+    // The name and the supplier are cut, and the sentence is not.
+    expect.stringMatching(/^18% rejected at &quot;<bdi>[^<]*…[^<]*<\/bdi>&quot;, 4% elsewhere$/),
+    expect.stringMatching(
+      /^18% rejected at &quot;<bdi>[^<]*…[^<]*<\/bdi>&quot; \(<bdi>[^<]*…[^<]*<\/bdi>\), 4% elsewhere$/,
+    ),
   ])
 })
 
