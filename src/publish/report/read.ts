@@ -112,11 +112,11 @@ const values = Object.keys(dayRow.shape).filter((name) => !KEY.includes(name))
 export const thinnedDays = (shown: string): string => `WITH observations AS (
 ${survey.observations.select}
 ), last_observations AS (
-  SELECT * REPLACE (${numberOf('day')} AS day) FROM observations
+  SELECT * REPLACE (${numberOf('day')} AS day) FROM observations SEMI JOIN ${shown} USING (account, survey_id)
   QUALIFY row_number() OVER (PARTITION BY account, survey_id, day ORDER BY observed_at DESC) = 1
 ), spans AS (
   SELECT o.account, o.survey_id, greatest(any_value(${numberOf('f.progress_day')}), max(o.day)) AS last_day, last_day - min(o.day) AS age
-  FROM last_observations o SEMI JOIN ${shown} r USING (account, survey_id) JOIN freshness f USING (account, survey_id) GROUP BY ALL
+  FROM last_observations o JOIN freshness f USING (account, survey_id) GROUP BY ALL
 ), steps AS (
   SELECT *, greatest(1, (age - ${LAST_DAYS}) // ${EARLIER_POINTS}) AS step FROM spans
 ), days AS (
