@@ -107,7 +107,7 @@ test('a survey in the field for a week has a pace of 7 days on its first night, 
   }
   const page = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
   expect(page).toContain('in 7 days')
-  expect(page).toContain('on the last; reconstructed')
+  expect(page).toContain('on the last day; reconstructed')
   expect(page).toContain('class="reconstructed"')
   expect(page).toContain('Reconstructed: some of the days were before the first reading')
   expect(await trial.runWarm(['verify', '--local', ...args], NO_ACCOUNT)).toMatchObject({ code: 0 })

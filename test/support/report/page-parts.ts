@@ -120,7 +120,16 @@ const compareSurvey = async ({ parts, rowsOf, timeZone }: Comparison, row: Row):
   const [needs] = reasons.flatMap(({ text }) => /: (needs .*)$/.exec(String(text))?.[1] ?? [])
   if (needs !== undefined) expect(texts[1]?.replaceAll(/(?<=\d),(?=\d)/g, '')).toContain(`: ${needs}`)
   // What stands in the row of Today already is not repeated below it.
-  expect(textsOf('surveys', true)).toEqual([texts[1]?.replace(/^Complete .*? (?=Pace )| Length .*$/g, '')])
+  const [figures = '', ...others] = texts.slice(1, -1)
+  const isSold = row.sold_incidence !== null
+  expect(textsOf('surveys', true).toSorted()).toEqual(
+    [
+      figures
+        .replace(/^Complete .*? (?=Pace )| Length .*$/g, '')
+        .replace(isSold ? / Incidence .*?(?= Drop-out )/ : '', ''),
+      ...others,
+    ].toSorted(),
+  )
   const behind = (await ofSurvey('sources')).filter(
     (one) => Number(one.behind) > 0 && Number(one.behind) >= Number(one.sample_size) / 10,
   )
@@ -160,7 +169,7 @@ const compareOverview = async ({ parts, rowsOf, timeZone }: Comparison): Promise
       signed(total?.newest_gain),
       total?.week_gain === null
         ? ''
-        : `${signed(total?.week_gain)} in the last ${total?.week_gain_days === 1 ? 'day' : `${total?.week_gain_days} days`}`,
+        : `${signed(total?.week_gain)} in the last ${total?.week_gain_days === 1 ? 'day' : `${total?.week_gain_days} days`}, by all surveys`,
     ),
   )
   for (const { changes, is_source } of await rowsOf('change-counts'))
@@ -301,7 +310,8 @@ const formatter = (timeZone: string) => {
         Math.abs(Date.parse(String(value)) - Date.parse(String(on))) < 180 * 86_400_000
           ? day(value).replace(/ \d{4}$/, '')
           : day(value)
-      return from === null ? null : `${near(from)} ${separator} ${to === null ? 'open' : near(to)}`
+      if (from === null) return null
+      return to === null ? `from ${near(from)}, no latest day` : `${near(from)} ${separator} ${near(to)}`
     },
   }
 }
@@ -484,8 +494,8 @@ const surveyTexts = (timeZone: string, row: Row, quiet: readonly Row[]): readonl
   const days = `${row.pace_days} ${row.pace_days === 1 ? 'day' : 'days'}`
   const pace =
     row.pace_days === null
-      ? 'a day'
-      : `a day, ${f.signed(row.gained)} in ${days}, ${f.signed(row.newest_gain)} ${Number(row.newest_gain_days) > 1 ? `in the last ${row.newest_gain_days}` : 'on the last'}${reconstructedText(row)}`
+      ? ''
+      : `a day, ${f.signed(row.gained)} in ${days} in the field, ${f.signed(row.newest_gain)} ${Number(row.newest_gain_days) > 1 ? `in the last ${row.newest_gain_days} days` : 'on the last day'}${reconstructedText(row)}`
   const isQuiet = quietText(row, quiet)
   const project = row.project_id === null || row.project_id === '' ? '' : `, project ${row.project_id}`
   return [
@@ -504,6 +514,12 @@ const surveyTexts = (timeZone: string, row: Row, quiet: readonly Row[]): readonl
       rates(row.recent_drop_out_rate, row.earlier_drop_out_rate),
       ...['Length', length, 'median'],
     ),
+    ...(row.slowest_source === null
+      ? []
+      : [
+          `${words('Slowest source:', row.slowest_source)} , ${row.slowest_source_on === null ? 'never full at its pace' : `full on ${f.day(row.slowest_source_on)} at its pace`}`,
+        ]),
+    ...planTexts(row),
     ...asSoldTexts(f, row),
     words(
       ...['First read', at(row._first_seen_at), 'Survey', at(row.listed_at)],
@@ -512,6 +528,12 @@ const surveyTexts = (timeZone: string, row: Row, quiet: readonly Row[]): readonl
       ...['Last complete interview', at(row.last_gain_at)],
     ),
   ]
+}
+
+/** Who answers for it, and a note; none if the plan says neither. */
+const planTexts = ({ owner, due_note: note }: Row): readonly string[] => {
+  const parts = [...(owner === null ? [] : [`Owner ${owner}`]), ...(note === null ? [] : [String(note)])]
+  return parts.length === 0 ? [] : [parts.join(' , ')]
 }
 
 /** The figures below "As sold"; none if the plan says nothing. */
@@ -523,7 +545,7 @@ const asSoldTexts = (f: ReturnType<typeof formatter>, row: Row): readonly string
     ...(row.sold_incidence === null
       ? []
       : [
-          `Incidence ${f.rate(row.target_incidence_rate)} of sold ${f.rate(row.sold_incidence)}`,
+          `Incidence ${f.rate(row.target_incidence_rate)} sold ${f.rate(row.sold_incidence)}`,
           ...(row.recent_incidence_rate === null
             ? []
             : [`, last ${days} ${f.rate(row.recent_incidence_rate)}`]),
@@ -536,7 +558,7 @@ const asSoldTexts = (f: ReturnType<typeof formatter>, row: Row): readonly string
           row.length_of_interview === null ? `Length ${NONE}` : `Length ${minutes} min`,
           minutes === f.rough(row.sold_loi_minutes) && row.length_of_interview !== null
             ? ' as sold '
-            : ` instead of ${f.rough(row.sold_loi_minutes)} `,
+            : ` sold ${f.rough(row.sold_loi_minutes)} `,
         ]),
     ...(row.cost === null ? [] : [`Cost so far ${f.money(row.cost, row.currency)} `]),
     ...(row.cost_at_target === null ? [] : [`${f.money(row.cost_at_target, row.currency)} at the target `]),

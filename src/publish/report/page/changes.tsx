@@ -113,7 +113,7 @@ const summaryOf = ({ rows: { changeCounts: counts }, formats }: ReportPage): JSX
 
 const countedKind = (isSource: boolean, kind: string, count: number): string => {
   const what = isSource ? 'source' : 'survey'
-  return kind === 'changed' ? `${what} ${plural(count, 'field')} changed` : `${plural(count, what)} ${kind}`
+  return kind === 'changed' ? `${what} ${plural(count, 'change')}` : `${plural(count, what)} ${kind}`
 }
 
 type FieldChange = Pick<ReportRows['changes'][number], 'kind' | 'field' | 'from_value' | 'to_value'>

@@ -67,8 +67,9 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
         />
         <p class="rule">
           Pace: complete interviews a day, over the last 7 days in the field, and the gain of the last day, or
-          of as many days as it says. Forecast: if that pace goes on and the target is reached, with the range
-          that holds in 8 of 10 cases. Incidence and drop-out of the last 7 days; below them, before.
+          of as many days as it says. Forecast: if that pace goes on and the target is reached, each source up
+          to its own target, with the range that holds in 8 of 10 cases. Incidence and drop-out: of the last 7
+          days, and below of the days before.
           {rows.inField.some(isReconstructed) &&
             ' Reconstructed: some of the days were before the first reading, and count interviews by their status of today.'}
         </p>
@@ -209,8 +210,9 @@ const Forecast = ({ row, formats }: { readonly row: FieldRow; readonly formats: 
       <b>{formats.day(expected_on)}</b>
       {expected_from !== null && (
         <small>
-          {formats.dayNear(expected_from, expected_on)} –{' '}
-          {expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}
+          {expected_to === null
+            ? `from ${formats.dayNear(expected_from, expected_on)}, no latest day`
+            : `${formats.dayNear(expected_from, expected_on)} – ${formats.dayNear(expected_to, expected_on)}`}
         </small>
       )}
     </>

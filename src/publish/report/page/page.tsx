@@ -141,7 +141,10 @@ const Totals = ({ page: { rows, formats } }: PartProps) => {
   if (total === undefined || total.surveys === 0) return <Figures figures={[]} query={overview.totals.name} />
   const completed = `of ${count(total.sample_size)}, ${rate(total.completion_rate)}`
   const { newest_gain_days: newest, week_gain: gained, week_gain_days: days } = total
-  const week = gained === null ? '' : `${signed(gained)} in the last ${days === 1 ? 'day' : `${days} days`}`
+  const week =
+    gained === null
+      ? ''
+      : `${signed(gained)} in the last ${days === 1 ? 'day' : `${days} days`}, by all surveys`
   const figures: readonly Figure[] = [
     ['In the field', count(total.surveys), plural(total.surveys, 'survey')],
     ['Complete', count(total.interviews_count), completed],

@@ -18,9 +18,11 @@ import {
   Figures,
   hasAccounts,
   isTooEarly,
+  Owner,
   type PartProps,
   plural,
   quietText,
+  SlowestSource,
   Status,
   spaced,
   TOO_EARLY,
@@ -61,6 +63,8 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         {quiet !== null && `, ${quiet}: the plan silences every reason but late`}
       </p>
       <Figures figures={figuresOf(survey, formats)} query="surveys" />
+      <SlowestSource of={survey} formats={formats} />
+      <Owner of={survey} />
       <AsSold survey={survey} formats={formats} />
       <h3 data-list={queries.observations.name}>{curveTitle(curve, formats)}</h3>
       {curve.length < 2 ? (
@@ -141,8 +145,8 @@ export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[
   const { count, fineRate, rate, rough, signed } = formats
   const { pace_days: days, length_of_interview: seconds } = survey
   const newest = survey.newest_gain_days ?? 1
-  const lastDays = newest === 1 ? 'on the last' : `in the last ${newest}`
-  const pace = `${signed(survey.gained)} in ${days} ${plural(days ?? 0, 'day')}, ${signed(survey.newest_gain)} ${lastDays}${reconstructedText(survey)}`
+  const lastDays = newest === 1 ? 'on the last day' : `in the last ${newest} days`
+  const pace = `${signed(survey.gained)} in ${days} ${plural(days ?? 0, 'day')} in the field, ${signed(survey.newest_gain)} ${lastDays}${reconstructedText(survey)}`
   const lately = (recent: number | null, earlier: number | null) => {
     if (recent === null) return ''
     const was = earlier === null || rate(earlier) === rate(recent) ? '' : `, was ${rate(earlier)}`
@@ -154,7 +158,7 @@ export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[
   const completed = `${count(survey.interviews_count)} of ${count(survey.sample_size)}`
   return [
     ['Complete', fineRate(survey.completion_rate), completed],
-    ['Pace', rough(survey.per_day), days === null ? 'a day' : `a day, ${pace}`],
+    ['Pace', rough(survey.per_day), days === null ? '' : `a day, ${pace}`],
     ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
     ...(survey.due_on === null ? [] : [['Due', formats.day(survey.due_on), due] as const]),
     ['Incidence', fineRate(survey.target_incidence_rate), incidence],
@@ -171,7 +175,9 @@ const rangeOf = (survey: SurveyRow, formats: Formats): string => {
   if (expected_on === null) return isTooEarly(survey) ? TOO_EARLY : 'no forecast'
   return expected_from === null
     ? 'at this pace'
-    : `${formats.dayNear(expected_from, expected_on)} to ${expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}`
+    : expected_to === null
+      ? `from ${formats.dayNear(expected_from, expected_on)}, no latest day`
+      : `${formats.dayNear(expected_from, expected_on)} to ${formats.dayNear(expected_to, expected_on)}`
 }
 
 /** What happened in the last week of the curve, as its title. */

@@ -3,20 +3,25 @@ import { group } from 'd3-array'
 import type { JSX } from 'preact'
 import { cutInMiddle } from '../../../base/human.js'
 import { BEHIND_MIN } from '../../../warehouse/views/needs-action-rules.js'
+import type { Formats } from '../formats.js'
 import { overview } from '../queries/overview.js'
 import type { SurveyRow } from '../queries/survey.js'
 import { keyOf, type ReportRows } from '../read.js'
+import { SoldFigures } from './as-sold.js'
 import { figuresOf } from './survey.js'
 import { SqlOf } from './table.js'
 import {
   Completion,
+  type Figure,
   Figures,
   hasAccounts,
   More,
+  Owner,
   type PartProps,
   plural,
   Quiet,
   quietText,
+  SlowestSource,
   SurveyLink,
   Title,
 } from './words.js'
@@ -140,7 +145,7 @@ const QuietSurveys = ({ page, page: { rows, formats } }: PartProps): JSX.Element
   return (
     <>
       <p class="rule" data-list={overview.quiet.name}>
-        {`${formats.count(surveys.length)} ${plural(surveys.length, 'survey is', 'surveys are')} quiet by the plan, unless late: `}
+        {`${formats.count(surveys.length)} ${plural(surveys.length, 'survey is', 'surveys are')} quiet by the plan, and would be here only if late: `}
         {surveys.slice(0, SHOWN).map((survey, index) => (
           <>
             {index === 0 ? '' : ', '}
@@ -188,16 +193,22 @@ const Details = ({ of, survey, page }: DetailsProps): JSX.Element => (
       <p class="rule">This survey has no section on the page. The tables have its numbers.</p>
     ) : (
       <>
-        <Figures
-          figures={figuresOf(survey, page.formats).filter(([name]) => SHOWN_FIGURES.includes(name))}
-          query="surveys"
-        />
+        <Figures figures={figuresOfDetails(survey, page.formats)} query="surveys" />
+        <SoldFigures of={survey} formats={page.formats} />
+        <SlowestSource of={survey} formats={page.formats} />
+        <Owner of={survey} />
         {of.reasons.some(({ kind }) => kind === 'sources_behind') && <Behind of={of} page={page} />}
         <a href={`#${keyOf(of)}`}>Charts, sources and history</a>
       </>
     )}
   </div>
 )
+
+/** The incidence stands among the figures that were sold, if it was sold. */
+const figuresOfDetails = (survey: SurveyRow, formats: Formats): readonly Figure[] =>
+  figuresOf(survey, formats).filter(
+    ([name]) => SHOWN_FIGURES.includes(name) && (name !== 'Incidence' || survey.sold_incidence === null),
+  )
 
 const Behind = ({ of, page: { rows, formats } }: PartProps & { readonly of: Waiting }): JSX.Element => (
   <p data-list="behind">

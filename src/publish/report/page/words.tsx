@@ -63,6 +63,32 @@ export const SurveyLink = ({ survey, page }: PartProps & { readonly survey: Titl
   return page.sections.has(key) ? <a href={`#${key}`}>{title}</a> : title
 }
 
+/** The source that is full last, which decides when the survey reaches its target, and the day on which it is full. */
+export const SlowestSource = ({ of, formats }: { readonly of: SurveyRow; readonly formats: Formats }) => {
+  const { slowest_source: name, slowest_source_on: day } = of
+  if (name === null) return null
+  return (
+    <p class="meta" data-list="surveys">
+      Slowest source: <bdi>{name}</bdi>,{' '}
+      {day === null ? 'never full at its pace' : `full on ${formats.day(day)} at its pace`}
+    </p>
+  )
+}
+
+/** Who answers for the survey, and the note of its due date, by the plan. */
+export const Owner = ({ of: { owner, due_note: note } }: { readonly of: SurveyRow }): JSX.Element | null =>
+  owner === null && note === null ? null : (
+    <p class="meta" data-list="surveys">
+      {owner !== null && (
+        <>
+          Owner <bdi>{owner}</bdi>
+        </>
+      )}
+      {owner !== null && note !== null && ', '}
+      {note !== null && <bdi>{note}</bdi>}
+    </p>
+  )
+
 /** The user's own name of its project, in small print. */
 export const Project = ({ of }: { readonly of: { readonly project_id: string | null } }) =>
   of.project_id === null || of.project_id === '' ? null : (

@@ -47,6 +47,10 @@ export const survey = {
         last_error: maybe.text,
         excluded_by: maybe.text,
         hashid: maybe.text,
+        slowest_source: maybe.text,
+        slowest_source_on: maybe.day,
+        owner: maybe.text,
+        due_note: maybe.text,
       },
       ...{ _first_seen_at: at, listed_at: maybe.at, sources_listed_at: maybe.at },
       sources_known_at: maybe.at,
@@ -56,13 +60,14 @@ export const survey = {
   p.pace_days, p.gained, p.per_day, p.newest_gain, p.newest_gain_days, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_text, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
-  p.sold_incidence, p.launch_incidence_rate, p.sold_loi_minutes, p.opened_on, p.expected_by_today, p.cost, p.cost_at_target, p.currency,
+  z.name AS slowest_source, p.slowest_source_on, p.owner, p.due_note, p.sold_incidence, p.launch_incidence_rate, p.sold_loi_minutes, p.opened_on, p.expected_by_today, p.cost, p.cost_at_target, p.currency,
   s.hashid, s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END AS sources_known_at, f.last_error, f.excluded_by
 FROM survey_pace p
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
 JOIN survey_progress g ON g.account = p.account AND g.survey_id = p.survey_id
 JOIN freshness f ON f.account = p.account AND f.survey_id = p.survey_id
 JOIN ${NEWEST} n ON n.account = p.account
+LEFT JOIN sample_sources z ON z.account = p.account AND z.survey_id = p.survey_id AND z.id = p.slowest_source_id
 LEFT JOIN (SELECT account, survey_id, max(observed_at) AS changed_at FROM survey_status_changes WHERE from_status IS NOT NULL GROUP BY ALL) c
   ON c.account = p.account AND c.survey_id = p.survey_id
 WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed_at) > ${hoursBefore('n.newest_at', 336)})`,

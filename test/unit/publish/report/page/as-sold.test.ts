@@ -36,16 +36,16 @@ const CAME_IN = {
 
 test.each([
   ['nothing was sold', {}, []],
-  ['incidence', { sold_incidence: 0.45 }, ['Incidence 31% of sold 45%, last 7 days 28%, at launch 33%']],
+  ['incidence', { sold_incidence: 0.45 }, ['Incidence 31% sold 45%, last 7 days 28%, at launch 33%']],
   [
     'incidence after the first night',
     { sold_incidence: 0.45, recent_incidence_rate: null, launch_incidence_rate: null },
-    ['Incidence 31% of sold 45%'],
+    ['Incidence 31% sold 45%'],
   ],
   [
     'incidence of one day',
     { sold_incidence: 0.45, pace_days: 1, launch_incidence_rate: null },
-    ['Incidence 31% of sold 45%, last 1 day 28%'],
+    ['Incidence 31% sold 45%, last 1 day 28%'],
   ],
   [
     'incidence without interviews',
@@ -55,9 +55,9 @@ test.each([
       recent_incidence_rate: null,
       launch_incidence_rate: null,
     },
-    ['Incidence – of sold 45%'],
+    ['Incidence – sold 45%'],
   ],
-  ['length', { sold_loi_minutes: 10 }, ['Length 14 min instead of 10']],
+  ['length', { sold_loi_minutes: 10 }, ['Length 14 min sold 10']],
   [
     'length that is the same when rounded',
     { sold_loi_minutes: 14, length_of_interview: 842 },
@@ -66,7 +66,7 @@ test.each([
   [
     'length without interviews',
     { sold_loi_minutes: 12.5, length_of_interview: null },
-    ['Length – instead of 12.5'],
+    ['Length – sold 12.5'],
   ],
   [
     'cost',
@@ -79,7 +79,7 @@ test.each([
     'all',
     { sold_incidence: 0.3, sold_loi_minutes: 14, cost: 0, currency: 'EUR', expected_by_today: 0 },
     [
-      'Incidence 31% of sold 30%, last 7 days 28%, at launch 33%',
+      'Incidence 31% sold 30%, last 7 days 28%, at launch 33%',
       'Length 14 min as sold',
       'Cost so far 0.00 EUR',
       'Expected by today 0 has 380',

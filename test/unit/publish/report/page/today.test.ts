@@ -78,6 +78,8 @@ test('surveys that the plan keeps quiet stand below the list, and in their row',
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ')
   expect(words).toContain('was due 1 March quiet until 3 Dec 2026')
-  expect(words).toContain('1 survey is quiet by the plan, unless late: One until 3 Dec 2026')
+  expect(words).toContain(
+    '1 survey is quiet by the plan, and would be here only if late: One until 3 Dec 2026',
+  )
   expect(renderToString(h(Today, { page: pageOf([]) }))).not.toContain('quiet by the plan')
 })
