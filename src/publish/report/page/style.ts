@@ -101,7 +101,7 @@ summary{cursor:pointer;color:var(--soft);font-size:13px;width:max-content}
 .sql pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:12px;background:var(--bg);border:1px solid var(--line);border-radius:6px;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .survey{display:none}.survey:target{display:block}
 .page:has(.survey:target) .overview{display:none}.history{width:auto;max-width:100%}.history tbody th{white-space:nowrap}
-.back{margin:22px 0 0}.survey h2{margin:6px 0 2px;font-size:24px}.meta{margin:0}.meta .status{margin-right:10px}
+.back{margin:22px 0 0}.survey h2{margin:6px 0 2px;font-size:24px}.meta{margin:0}.figures+.meta{margin-top:8px}.meta .status{margin-right:10px}
 footer{margin-top:48px;padding-top:14px;border-top:1px solid var(--line);color:var(--soft);font-size:13px}
 footer label{cursor:pointer}
 button,input[type=search]{font:inherit;color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:6px;padding:4px 10px}
