@@ -226,8 +226,8 @@ test('what comes in stands beside what was sold: in survey_pace, the query as-so
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ')
   for (const text of [
-    'Incidence 25% of sold 45%, last 7 days 22%, at launch 50%',
-    'Length 14 min instead of 10',
+    'Incidence 25% sold 45%, last 7 days 22%, at launch 50%',
+    'Length 14 min sold 10',
     'Cost so far 286 EUR 795 EUR at the target',
     'Expected by today 90 has 72',
     'FR, panel, Panel North, 3.80 EUR a complete',
