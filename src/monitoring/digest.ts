@@ -57,9 +57,9 @@ const chatLine = ({ title, details, reason, reportUrl, surveyUrl }: Parts, isLin
   return `• ${[first, ...[...details, reason].map(harmless), ...last].join(' · ')}`
 }
 
-/** All three read this form, which is that of Slack. */
+/** All three read this form, which is that of Slack. Mattermost makes `[text](url)` of it. */
 const chatLink = (text: string, url: string): string =>
-  `<${url.replaceAll(/[|()<>]/g, encodeURIComponent)}|${text}>`
+  `<${url.replaceAll(/[|()<>]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)}|${text}>`
 
 /** The text of a link to the survey in the service. */
 const SERVICE = 'open the survey'

@@ -97,18 +97,18 @@ test('the subject says when all surveys that need action are new, and when only 
 })
 
 const LINKED = {
-  reportUrl: 'https://files.example.com/report.html?a=1|2',
+  reportUrl: 'https://files.example.com/report(1).html?a=1|2',
   surveyUrl: 'https://survey.example.com/{hashid}/edit',
 }
 
 test('each survey has a link to its section of the report, and one to the service', () => {
   const digest = digestOf([item({ title: 'A > B | C', hashid: 'a/b?c😀_-' })], LINKED)
   expect(digestText(digest).split('\n').slice(3, 5)).toEqual([
-    '  https://files.example.com/report.html?a=1|2#acme/1',
+    '  https://files.example.com/report(1).html?a=1|2#acme/1',
     '  https://survey.example.com/a%2Fb%3Fc%F0%9F%98%80_-/edit',
   ])
   expect(JSON.parse(digestChat(digest)).text.split('\n')[2]).toBe(
-    '• <https://files.example.com/report.html?a=1%7C2#acme/1|A › B ¦ C> · project P-1 · paused for 2 days · ' +
+    '• <https://files.example.com/report%281%29.html?a=1%7C2#acme/1|A › B ¦ C> · project P-1 · paused for 2 days · ' +
       '<https://survey.example.com/a%2Fb%3Fc%F0%9F%98%80_-/edit|open the survey>',
   )
   const { content } = JSON.parse(digestCard(digest)).attachments[0]
@@ -116,7 +116,7 @@ test('each survey has a link to its section of the report, and one to the servic
   expect(
     content.body[1].inlines.map(({ selectAction }: { selectAction?: { url: string } }) => selectAction?.url),
   ).toEqual([
-    'https://files.example.com/report.html?a=1|2#acme/1',
+    'https://files.example.com/report(1).html?a=1|2#acme/1',
     ...[undefined, undefined, undefined],
     'https://survey.example.com/a%2Fb%3Fc%F0%9F%98%80_-/edit',
   ])
