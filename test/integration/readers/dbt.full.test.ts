@@ -39,7 +39,8 @@ test.skipIf(lacks('dbt with its DuckDB adapter', await hasDbt()))(
 
     const parsed = await execute(['parse', '--show-all-deprecations'], project)
     expect(parsed, parsed.output).toMatchObject({ code: 0 })
-    expect(parsed.output).not.toMatch(/deprecat|warn/i)
+    // dbt says of itself when its version is no longer supported.
+    expect(parsed.output.replace(/This version of dbt is deprecated.*/, '')).not.toMatch(/deprecat|warn/i)
     const tested = await execute(['test'], project)
     expect(tested, tested.output).toMatchObject({ code: 0 })
     expect(await statuses(project)).toEqual(Array.from({ length: testsIn(sources) }, () => 'pass'))
