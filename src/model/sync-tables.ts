@@ -1,5 +1,4 @@
 /** The bookkeeping of the job, schema `_sync`: runs, cursor, queue, quarantine and drift. */
-
 import { ALARMS } from './alarms.js'
 import {
   bigint,
@@ -253,7 +252,7 @@ const channel = varcharOf(DIGEST_CHANNELS, 'Where the digest goes')
 
 export const digests = sync(
   'digests',
-  'Since when a digest tells of an account, not of what needed action before; one row per channel and account',
+  'The accounts of which a channel has had its first digest; one row per channel and account',
   ['channel', 'account'],
   {
     channel,

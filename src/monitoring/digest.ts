@@ -13,8 +13,8 @@ const ITEMS_MAX = 15
 /** UTF-16 units. */
 const [TITLE_MAX, PROJECT_MAX, REASON_MAX] = [80, 40, 120]
 
-/** The longest addresses that items have as links. A longer address of the report is also left out of a chat message. */
-const URL_LENGTH_MAX = 2_000
+/** A longer address of the report is left out of a chat message. */
+const CHAT_URL_LENGTH_MAX = 2_000
 
 /** `Fieldwork report, 2 Mar 2026: 3 surveys newly need action (8 in all)`; the subject of a mail. */
 export const headline = (digest: Digest): string => `${digest.heading}: ${newsOf(digest)}`
@@ -40,7 +40,7 @@ export const digestText = (digest: Digest): string =>
 
 /** For the incoming webhooks of Slack, Mattermost and Google Chat: as many items as all of them take, and links if all fit with links. */
 export const digestChat = (digest: Digest): string => {
-  const hasUrl = digest.reportUrl !== null && digest.reportUrl.length <= URL_LENGTH_MAX
+  const hasUrl = digest.reportUrl !== null && digest.reportUrl.length <= CHAT_URL_LENGTH_MAX
   const shown = hasUrl ? digest : { ...digest, reportUrl: null }
   const textOf = (itemsMax: number, isLinked: boolean) =>
     linesOf(shown, itemsMax, harmless, (item) => [chatLine(item, isLinked)]).join('\n')
@@ -53,7 +53,7 @@ export const digestChat = (digest: Digest): string => {
 
 const chatLine = ({ title, details, reason, reportUrl, surveyUrl }: Parts, isLinked: boolean): string => {
   const first = isLinked && reportUrl !== null ? chatLink(harmless(title), reportUrl) : harmless(title)
-  const last = isLinked && surveyUrl !== null ? [chatLink(SERVICE, surveyUrl)] : []
+  const last = isLinked && surveyUrl !== null ? [chatLink(OPEN_SURVEY, surveyUrl)] : []
   return `• ${[first, ...[...details, reason].map(harmless), ...last].join(' · ')}`
 }
 
@@ -61,8 +61,7 @@ const chatLine = ({ title, details, reason, reportUrl, surveyUrl }: Parts, isLin
 const chatLink = (text: string, url: string): string =>
   `<${url.replaceAll(/[|()<>]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)}|${text}>`
 
-/** The text of a link to the survey in the service. */
-const SERVICE = 'open the survey'
+const OPEN_SURVEY = 'open the survey'
 
 /** Characters of a message. Google Chat takes 4,096 and refuses a longer one; Mattermost takes 16,383, and Slack 40,000. */
 const CHAT_LENGTH_MAX = 4_096
@@ -181,7 +180,7 @@ const cardOf = (digest: Digest, isLinked: boolean): string => {
       run(title, { weight: 'Bolder', ...(isLinked && reportUrl !== null && opening(reportUrl)) }),
       run(['', ...details, ''].join(' · '), { isSubtle: true }),
       run(reason, { color: COLOURS[item.urgency] ?? 'Default' }),
-      ...(isLinked && surveyUrl !== null ? [run(' · '), run(SERVICE, opening(surveyUrl))] : []),
+      ...(isLinked && surveyUrl !== null ? [run(' · '), run(OPEN_SURVEY, opening(surveyUrl))] : []),
     )
   })
   const { reportUrl: url } = digest

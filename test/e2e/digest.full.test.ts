@@ -175,6 +175,8 @@ test.concurrent('digests of many nights tell each item once, and again only if i
     expect(email.attachments).toMatchObject([{ filename: 'report.html', mimeType: 'text/html' }])
     const page = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
     expect(email.attachments[0]?.content === page).toBe(true)
+    const sections = links.flatMap((url) => url.split('#')[1] ?? [])
+    expect(sections.filter((id) => !page.includes(`id="${id}"`))).toEqual([])
   }
   expect(told).toBeGreaterThan(SURVEYS)
 })

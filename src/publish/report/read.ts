@@ -9,6 +9,7 @@ import { overview } from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
 import { run } from './queries/run.js'
 import { dayRow, survey } from './queries/survey.js'
+import { day, maybe } from './rows.js'
 import { createShownRows } from './shown-rows.js'
 
 /** In the order in which the documentation lists them. */
@@ -77,12 +78,13 @@ const NEWEST_CHANGES = `QUALIFY row_number() OVER (${OF_SURVEY} ORDER BY ${surve
 
 /** The columns of the rows. DuckDB's client has a type of its own for days, so they are read as text. */
 const cellsOf = (schema: z.ZodObject): string =>
-  Object.keys(schema.shape)
-    .map((name) => (isDay(name) ? `CAST(q.${quote(name)} AS VARCHAR) AS ${quote(name)}` : `q.${quote(name)}`))
+  Object.entries(schema.shape)
+    .map(([name, type]) =>
+      type === day || type === maybe.day
+        ? `CAST(q.${quote(name)} AS VARCHAR) AS ${quote(name)}`
+        : `q.${quote(name)}`,
+    )
     .join(', ')
-
-const isDay = (name: string): boolean =>
-  name.endsWith('_on') || ['expected_from', 'expected_to', 'quiet_until'].includes(name)
 
 export interface SurveyKey {
   readonly account: string

@@ -44,7 +44,7 @@ const SELECT_TOTALS = `SELECT ${NEWEST} AS "newestAt",
 const accountRow = z.object({ account: varcharCell })
 const SELECT_ACCOUNTS = 'SELECT DISTINCT account FROM main.surveys ORDER BY account'
 const channelRow = accountRow.extend({ channel: varcharCell })
-/** \`run\`: the number of the run of the last digest, 0 if none was delivered. */
+/** `run`: the number of the run of the last digest, 0 if none was delivered. */
 const begunRow = channelRow.extend({ run: bigintCell })
 const SELECT_BEGUN = `SELECT d.channel, d.account, coalesce(r.run_number, 0) AS run
   FROM ${qualified(digests)} d LEFT JOIN ${qualified(runs)} r ON r.run_id = d.last_run_id AND r.account = d.account`
@@ -80,7 +80,7 @@ type Key = Pick<DigestItem, 'account' | 'surveyId' | 'kind'>
 
 const keyOf = ({ account, surveyId, kind }: Key): string => `${account}/${surveyId}/${kind}`
 
-/** The news of each channel, after the run \`runId\`. Call it in a transaction, so that all rows are of one state. */
+/** The news of each channel, after the run `runId`. Call it in a transaction, so that all rows are of one state. */
 export const readNews = async (
   sql: Sql,
   channels: readonly DigestChannel[],

@@ -97,9 +97,9 @@ export const perDayText = (rate: string, round: 'ceil' | 'round'): string =>
 
 /**
  * Steps that go on from `forecasts` with `due_on`, and `today`, the day of the newest reading of the account. They end with `judged`, which
- * has `needed_per_day`, `needed_text` and `deadline`. Like the forecast, the steps count the days after the last known one, so the pace is below the
- * needed pace exactly if `expected_on` is late. A survey whose last known day is the due date still has the rest of that day: it is late
- * only if a whole day would not be enough.
+ * has `needed_per_day`, `needed_text` and `deadline`. Like the forecast, the steps count the days after the last known one, so the pace is
+ * below the needed pace exactly if `expected_on` is late. A survey whose last known day is the due date still has the rest of that day: it
+ * is late only if a whole day would not be enough.
  */
 export const DEADLINE_STEPS = `waited_for AS (
   SELECT *, status NOT IN ('draft', 'user_demo', 'data_processing', 'complete') AS is_waited_for

@@ -20,7 +20,7 @@ import {
   type PartProps,
   plural,
   Quiet,
-  quietText,
+  quietUntil,
   SlowestSource,
   SurveyLink,
   Title,
@@ -149,7 +149,7 @@ const QuietSurveys = ({ page, page: { rows, formats } }: PartProps): JSX.Element
         {surveys.slice(0, SHOWN).map((survey, index) => (
           <>
             {index === 0 ? '' : ', '}
-            <SurveyLink survey={survey} page={page} /> {quietText(survey, page)?.replace('quiet ', '')}
+            <SurveyLink survey={survey} page={page} /> {quietUntil(survey, page)}
           </>
         ))}
         {surveys.length > SHOWN && ` and ${formats.count(surveys.length - SHOWN)} more`}.

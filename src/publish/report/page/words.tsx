@@ -183,11 +183,16 @@ export const dueText = ({ deadline, needed_text }: Pick<SurveyRow, 'deadline' | 
     .join(': ')
 
 /** Until when the plan silences the reasons of a survey, except that it is late; null if it does not. */
-export const quietText = (survey: SurveyKey, { rows, formats }: ReportPage): string | null => {
+export const quietUntil = (survey: SurveyKey, { rows, formats }: ReportPage): string | null => {
   const found = rows.quiet.get(keyOf(survey))
   const newest = newestReading(rows)
   if (found === undefined || newest === null) return null
-  return `quiet until ${formats.dayNear(found.quiet_until, instantToMs(newest) / DAY_MS)}`
+  return `until ${formats.dayNear(found.quiet_until, instantToMs(newest) / DAY_MS)}`
+}
+
+export const quietText = (survey: SurveyKey, page: ReportPage): string | null => {
+  const until = quietUntil(survey, page)
+  return until === null ? null : `quiet ${until}`
 }
 
 /** `quietText` in small print. */
