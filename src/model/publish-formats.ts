@@ -34,6 +34,7 @@ export const VIEW_NAMES = [
   'source_overview',
   'record_changes',
   'needs_action',
+  'good_news',
   'surveys_today',
 ] as const
 export type ViewName = (typeof VIEW_NAMES)[number]

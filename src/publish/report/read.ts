@@ -50,6 +50,7 @@ const readQueries = async (sql: Sql) => {
     totals: await read(overview.totals),
     quiet: new Map((await read(overview.quiet)).map((row) => [keyOf(row), row])),
     inField: await read(overview.inField),
+    goodNews: await read(overview.goodNews),
     accuracy: await read(overview.accuracy),
     needsAction: await read(overview.needsAction),
     changeCounts: await read(overview.changeCounts),

@@ -11,7 +11,7 @@ import { digestItems, digests, driftEvents, runs } from '../../model/sync-tables
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { IN_FIELD } from '../views/needs-action-rules.js'
+import { IN_FIELD } from '../views/statuses.js'
 import { FIELD_GAINS } from './gains.js'
 
 const itemRow = z.object({

@@ -1,6 +1,7 @@
 /** What the surveys gained together. A sum of the paces of surveys would be of other days for each of them. */
-import { CLOSED } from '../views/needs-action-rules.js'
+
 import { NEW_SURVEYS_STEP } from '../views/progress-daily.js'
+import { CLOSED } from '../views/statuses.js'
 
 const WEEK_DAYS = 7
 

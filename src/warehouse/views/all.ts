@@ -6,6 +6,7 @@ import type { Sql } from '../connection/database.js'
 import { createTemporary, quote } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { forecastAccuracy } from './forecast-accuracy.js'
+import { goodNews } from './good-news.js'
 import { interviewStatusCounts } from './interview-status-counts.js'
 import { needsAction } from './needs-action.js'
 import { sourceOverview, surveyOverview, surveysToday } from './overviews.js'
@@ -33,6 +34,7 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
   sourceOverview,
   recordChanges,
   needsAction,
+  goodNews,
   surveysToday,
 ]
 

@@ -4,7 +4,6 @@
  * DuckDB may compute a text before it applies the condition.
  */
 import { DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
-import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
 import { FORECAST_PACE_DAYS_MIN, perDayText } from './forecast.js'
 import {
@@ -19,17 +18,13 @@ import {
   RATE_MOVED_MIN,
   ratesMoved,
   rejects,
+  SOFT_LAUNCH_MAX,
   SOLD_INCIDENCE,
   SOLD_INCIDENCE_MIN,
   SOLD_LENGTH_MAX,
   TOTALS,
 } from './needs-action-checks.js'
-
-/** Fieldwork is running or paused. */
-export const IN_FIELD = `('fieldwork', 'deviating_from_specs')`
-
-/** The statuses in which nobody waits for interviews. */
-export const CLOSED = `(${INACTIVE_STATUSES.map(literal).join(', ')})`
+import { CLOSED, IN_FIELD } from './statuses.js'
 
 /** A forecast is far away after a quarter: few surveys without a due date are planned for longer. */
 const FAR_DAYS = 90
@@ -198,7 +193,7 @@ export const RULES: readonly Rule[] = [
     floor: `${LEVEL_INTERVIEWS_MIN} interviews in the days of the pace`,
     example: 'drop-out 38%, before 17%',
     ...dropOut('recent'),
-    when: `is_collecting AND ${dropOut('recent').when}`,
+    when: `is_collecting AND NOT is_soft_launch AND ${dropOut('recent').when}`,
   },
   {
     kind: 'incidence',
@@ -208,7 +203,7 @@ export const RULES: readonly Rule[] = [
     floor: `${LEVEL_INTERVIEWS_MIN} complete or screened out in the days of the pace`,
     example: 'incidence 36%, sold with 50%, before 36%',
     ...incidence('recent'),
-    when: `is_collecting AND ${incidence('recent').when}`,
+    when: `is_collecting AND NOT is_soft_launch AND ${incidence('recent').when}`,
     numbers: { ...incidence('recent').numbers, ...SOLD_INCIDENCE },
   },
   {
@@ -219,7 +214,7 @@ export const RULES: readonly Rule[] = [
     floor: `${LEVEL_INTERVIEWS_MIN} interviews in the days of the pace`,
     example: 'quota full for 67% of the interviews, before 0%',
     ...quotaFull('recent'),
-    when: `is_collecting AND ${quotaFull('recent').when}`,
+    when: `is_collecting AND NOT is_soft_launch AND ${quotaFull('recent').when}`,
   },
   {
     kind: 'quality_rejects',
@@ -229,7 +224,7 @@ export const RULES: readonly Rule[] = [
     floor: `${INTERVIEWS_MIN} complete or rejected interviews`,
     example: '17% rejected for quality',
     ...rejects,
-    when: `status IN ${IN_FIELD} AND ${rejects.when}`,
+    when: `status IN ${IN_FIELD} AND NOT is_soft_launch AND ${rejects.when}`,
   },
   {
     kind: 'source_rejects',
@@ -257,17 +252,16 @@ export const RULES: readonly Rule[] = [
     floor: `${INTERVIEWS_MIN} complete interviews`,
     example: '12.5 minutes long, sold with 10',
     ...length,
-    when: `is_collecting AND ${length.when}`,
+    when: `is_collecting AND NOT is_soft_launch AND ${length.when}`,
   },
   {
     kind: 'soft_launch',
-    urgency: 3,
+    urgency: 2,
     question: 'May it open to all?',
-    level:
-      'pending, and beyond the level of `drop_out`, `incidence`, `quota_full`, `quality_rejects` or `length`',
+    level: `pending, or in fieldwork up to ${wholePercent(SOFT_LAUNCH_MAX)} of its target, and beyond the level of \`drop_out\`, \`incidence\`, \`quota_full\`, \`quality_rejects\` or \`length\`, which say nothing then`,
     floor: 'theirs, of all interviews so far',
     example: 'soft launch: drop-out 38%',
-    when: `status = 'pending' AND (${TOTALS.map(({ when }) => `coalesce(${when}, false)`).join('\n      OR ')})`,
+    when: `is_soft_launch AND (${TOTALS.map(({ when }) => `coalesce(${when}, false)`).join('\n      OR ')})`,
     text: `'soft launch: ' || concat_ws(
       ', ',
       ${TOTALS.map(({ when, text }) => `CASE WHEN ${when} THEN ${text} END`).join(',\n      ')}
@@ -341,17 +335,19 @@ export const RULES: readonly Rule[] = [
 const typeOf = (name: string): string =>
   name.endsWith('_on') ? 'VARCHAR' : /per_day|minutes$/.test(name) ? 'DOUBLE' : 'BIGINT'
 
+/** Every number of a text, by name, as an expression. */
+export const numbersSql = (numbers: Readonly<Record<string, string>>): string =>
+  `json_object(${Object.entries(numbers)
+    .map(([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS ${typeOf(name)})`)
+    .join(', ')})`
+
 /** The reason that a rule gives for a row of `facts`, as an expression; null if the condition does not hold. */
-export const reasonSql = ({ kind, urgency, when, since, text, numbers = {}, sourceId }: Rule): string => {
-  const pairs = Object.entries(numbers).map(
-    ([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS ${typeOf(name)})`,
-  )
-  return `CASE WHEN ${when} THEN {
+export const reasonSql = ({ kind, urgency, when, since, text, numbers = {}, sourceId }: Rule): string =>
+  `CASE WHEN ${when} THEN {
     'kind': ${literal(kind)},
     'urgency': CAST(${urgency} AS BIGINT),
     'since': ${since ?? 'CAST(NULL AS TIMESTAMPTZ)'},
     'text': ${text},
-    'numbers': json_object(${pairs.join(', ')}),
+    'numbers': ${numbersSql(numbers)},
     'sample_source_id': ${sourceId ?? 'CAST(NULL AS BIGINT)'}
   } END`
-}

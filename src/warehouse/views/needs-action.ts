@@ -2,13 +2,11 @@
  * What a fieldwork manager should look at first: one row per survey and reason. The report shows these rows, and has no rules of its own.
  * Ages count from the newest reading of the account, by the server's clock.
  */
-import { ALARMS, DEFAULT_ALARM_LEVELS } from '../../model/alarms.js'
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
 import { ofSurvey, plan, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { hoursBefore, NEWEST_STEPS } from '../history/days.js'
-import { minutesOf } from './as-sold.js'
-import { allIndividuals, individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
-import { INTERVIEWS_MIN } from './needs-action-checks.js'
+import { individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
+import { CHECKED_COUNTS, CHECKED_FACTS, INTERVIEWS_MIN, LEVELS_STEP } from './needs-action-checks.js'
 import {
   BEHIND_MIN,
   OPEN_HOURS_MIN,
@@ -42,10 +40,6 @@ export const dayText = (day: string): string =>
 /** Whole days, rounded, because a job does not run at the same second each night. */
 const daysBetween = (from: string, to: string): string =>
   `CAST(round((epoch_us(${to}) - epoch_us(${from})) / 86400000000) AS BIGINT)`
-
-/** Minutes, with one decimal if it is not 0. */
-const minutesText = (minutes: string): string =>
-  `regexp_replace(CAST(round(${minutes}, 1) AS VARCHAR), '\\.0$', '')`
 
 const OF_SURVEY = ['account', 'survey_id', 'title', 'project_id', 'status', 'refreshed_at']
 const paceColumns = surveyPace.columns.filter(({ name }) => ![...OF_SURVEY, 'quiet_until'].includes(name))
@@ -126,15 +120,7 @@ earlier_forecasts AS (
 ${NEWEST_STEPS},
 ${SURVEY_PLANS_STEP},
 ${SOURCE_PLANS_STEPS},
--- One row. Before the first sync has stored its settings, the defaults count.
-levels AS (
-  SELECT
-    ${ALARMS.map(
-      (alarm) =>
-        `CASE WHEN count(*) = 0 THEN ${DEFAULT_ALARM_LEVELS[alarm]} ELSE max(level) FILTER (alarm = '${alarm}') END AS ${alarm}_level`,
-    ).join(',\n    ')}
-  FROM _sync.alarm_levels
-),
+${LEVELS_STEP},
 -- A survey without a status before was first seen with the one it has. When that began is not known.
 statuses AS (
   SELECT account, survey_id, max(observed_at) AS status_since, arg_max(from_status, observed_at) AS status_before
@@ -196,14 +182,8 @@ known_facts AS (
     c.status_before IS NULL AND p.last_gain_at IS NULL AS no_gain_seen,
     p.interviews_count = 0 AND p.last_gain_at IS NULL AS has_none,
     e.expected_before,
-    ${individualsOf(['complete'], 'g')} AS complete,
-    ${individualsOf(QUALITY_REJECTS, 'g')} AS rejected,
+    ${CHECKED_COUNTS},
     ${individualsOf(UNDECIDED, 'g')} AS undecided,
-    ${individualsOf(['complete', 'screen_out'], 'g')} AS total_screened,
-    g.incomplete_individuals AS dropped,
-    g.quota_full_individuals AS quota_full,
-    ${allIndividuals('g')} AS total_interviews,
-    ${minutesOf('p.length_of_interview')} AS minutes,
     v.*,
     b.sources_behind, b.behind, b.source_behind_most,
     r.sample_source_id AS rejects_source_id, r.name AS rejects_source, r.supplier AS rejects_supplier,
@@ -229,11 +209,7 @@ texts AS (
   SELECT
     *,
     status = 'fieldwork' AND coalesce(interviews_count < sample_size, true) AS is_open,
-    -- Below its target, or without one.
-    status = 'fieldwork' AND coalesce(interviews_count < nullif(sample_size, 0), true) AS is_collecting,
-    CAST(dropped AS DOUBLE) / nullif(total_interviews, 0) AS total_drop_out_rate,
-    CAST(quota_full AS DOUBLE) / nullif(total_interviews, 0) AS total_quota_full_rate,
-    CAST(complete AS DOUBLE) / nullif(total_screened, 0) AS total_incidence_rate,
+    ${CHECKED_FACTS},
     ${gainOf('sample_size', 'interviews_count')} AS missing,
     ${gainOf('interviews_count', 'sample_size')} AS excess,
     epoch_us(still_since) < ${hoursBefore('refreshed_at', 24 * STANDS_STILL_DAYS)} AS stands_still,
@@ -246,9 +222,7 @@ texts AS (
     expected_on - today AS days_to_target,
     ${dayText('due_on')} AS due_text,
     ${dayText('expected_on')} AS expected_text,
-    ${dayText('expected_to')} AS latest_text,
-    ${minutesText('minutes')} AS minutes_text,
-    ${minutesText('sold_loi_minutes')} AS sold_minutes_text
+    ${dayText('expected_to')} AS latest_text
   FROM known_facts
 ),
 facts AS (

@@ -14,7 +14,6 @@ import {
   surveys,
 } from '../../model/tables.js'
 import { clockAt, localDay } from '../history/days.js'
-import { CLOSED } from './needs-action-rules.js'
 import { gainOf } from './pace.js'
 import {
   inferredSourceObservations,
@@ -23,6 +22,7 @@ import {
   periodSteps,
   surveyObservations,
 } from './progress-periods.js'
+import { CLOSED } from './statuses.js'
 import { columnOf, listed, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)

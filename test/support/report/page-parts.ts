@@ -424,6 +424,7 @@ const cellsFor = (
       complete(row),
     ],
     timeline: (row) => [title(row), '', statusText(row.status), f.instant(row.since)],
+    'good-news': (row) => [title(row), String(row.text)],
     changes: (row) => [
       words(title(row), row.name === null ? null : `source ${row.name}`),
       words(change(row), isEarlier(row.observed_at) ? `seen ${f.instant(row.observed_at)}` : null),

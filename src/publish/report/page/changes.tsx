@@ -1,4 +1,4 @@
-/** What changed in the last day, and the statuses of the last weeks. */
+/** What changed in the last day, what got better, and the statuses of the last weeks. */
 import { group } from 'd3-array'
 import type { JSX } from 'preact'
 import { SURVEY_STATUSES } from '../../../model/fields.js'
@@ -50,8 +50,40 @@ export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
           <SqlOf query={overview.changes} />
         </>
       )}
+      <GoodNews page={page} />
       <Timeline page={page} />
     </section>
+  )
+}
+
+const GoodNews = ({ page, page: { rows, formats } }: PartProps): JSX.Element | null => {
+  const shown = (some: ReportRows['goodNews']) => (
+    <QueryTable
+      class="changes"
+      query={overview.goodNews}
+      rows={some}
+      columns={[
+        { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
+        { head: 'News', isText: true, cell: ({ text }) => text },
+      ]}
+      caption="Soft launches that have passed, and rates that got better"
+    />
+  )
+  return rows.goodNews.length === 0 ? null : (
+    <>
+      <h3>Good news</h3>
+      <p class="rule">
+        A soft launch has passed if nothing is beyond its level. Rates that got better are those of the last 7
+        days in fieldwork.
+      </p>
+      {shown(rows.goodNews.slice(0, UNFOLDED))}
+      {rows.goodNews.length > UNFOLDED && (
+        <More count={rows.goodNews.length - UNFOLDED} formats={formats}>
+          {shown(rows.goodNews.slice(UNFOLDED))}
+        </More>
+      )}
+      <SqlOf query={overview.goodNews} />
+    </>
   )
 }
 

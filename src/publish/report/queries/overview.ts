@@ -4,8 +4,8 @@ import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { hoursBefore, NEWEST_STEPS } from '../../../warehouse/history/days.js'
 import { FIELD_GAINS } from '../../../warehouse/history/gains.js'
 import { IS_QUIET } from '../../../warehouse/views/needs-action.js'
-import { CLOSED, IN_FIELD } from '../../../warehouse/views/needs-action-rules.js'
 import { SURVEY_PLANS_STEP } from '../../../warehouse/views/plan.js'
+import { CLOSED, IN_FIELD } from '../../../warehouse/views/statuses.js'
 import {
   at,
   change,
@@ -101,6 +101,15 @@ WHERE ${IS_QUIET}`,
 FROM survey_pace
 WHERE status IN ${IN_FIELD}`,
     order: 'expected_on DESC NULLS FIRST, account ASC, survey_id ASC',
+  },
+  goodNews: {
+    name: 'good-news',
+    title: 'Good news',
+    row: z.object({ ...titled, kind: text, text }),
+    select: `SELECT account, survey_id, title, kind, text
+FROM good_news`,
+    order: `kind = 'soft_launch' DESC, account ASC, survey_id ASC, kind ASC`,
+    limit: CHANGES_SHOWN,
   },
   /** Of the targets that were reached in the last four weeks. */
   accuracy: {

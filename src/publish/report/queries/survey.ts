@@ -5,8 +5,8 @@ import { surveyProgressHistory, surveyProgressReconstructed } from '../../../mod
 import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { hoursBefore } from '../../../warehouse/history/days.js'
 import { QUALITY_REJECTS, UNDECIDED } from '../../../warehouse/views/interview-counts.js'
-import { CLOSED } from '../../../warehouse/views/needs-action-rules.js'
 import { observationsSql } from '../../../warehouse/views/pace.js'
+import { CLOSED } from '../../../warehouse/views/statuses.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, sold, text } from '../rows.js'
 import { NEWEST, type Query } from './query.js'
 

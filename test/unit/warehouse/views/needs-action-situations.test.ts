@@ -53,6 +53,8 @@ interface Situation {
   readonly suppliers?: Readonly<Record<string, string>>
   /** Without it, no alarm. */
   readonly expected?: readonly string[]
+  /** The rows of good_news; without it, none. */
+  readonly news?: readonly string[]
 }
 
 /** The same interviews each night. */
@@ -114,8 +116,20 @@ const HEALTHY: Readonly<Record<string, Situation>> = {
   },
   'incidence got better': {
     night: changing(13, { complete: 3, screen_out: 9 }, { complete: 5, screen_out: 5 }),
+    news: ['incidence: incidence from 25% to 50%'],
   },
-  'drop-out got better': { night: changing(13, { complete: 5, incomplete: 2 }, { complete: 5 }) },
+  'drop-out got better': {
+    night: changing(13, { complete: 5, incomplete: 2 }, { complete: 5 }),
+    news: ['drop_out: drop-out from 29% to 0%'],
+  },
+  'both rates got better, of a quiet survey': {
+    night: changing(13, { complete: 3, screen_out: 9, incomplete: 5 }, { complete: 5, screen_out: 5 }),
+    plan: { quiet_until: '2026-03-25' },
+  },
+  'both rates got better, and it is closed': {
+    night: changing(13, { complete: 3, screen_out: 9, incomplete: 5 }, { complete: 5, screen_out: 5 }),
+    status: from(20, 'complete'),
+  },
   'a tiny sample with a bad mix': {
     night: nightly({ complete: 1, incomplete: 2, screen_out: 3, target: 25 }),
     first: 15,
@@ -126,8 +140,36 @@ const HEALTHY: Readonly<Record<string, Situation>> = {
   },
   'full to the last interview': { night: nightly({ complete: 10 }) },
   'a soft launch as it should be': {
+    night: () => ({ complete: 50, screen_out: 30, incomplete: 10, minutes: 9.5 }),
+    status: () => 'pending',
+    plan: { loi_minutes: 10, incidence: 0.6 },
+    news: [
+      'soft_launch: soft launch passed: drop-out 11%, incidence 63%, sold with 60%, quota full for 0% of the interviews, 0% rejected for quality, 9.5 minutes long, sold with 10',
+    ],
+  },
+  'a quiet soft launch as it should be': {
     night: () => ({ complete: 50, screen_out: 30, incomplete: 10 }),
     status: () => 'pending',
+    plan: { quiet_until: '2026-03-25' },
+  },
+  'the first tenth as it should be, with few complete interviews': {
+    night: (night) => scaled({ complete: 8, screen_out: 20, incomplete: 2 }, Math.max(0, night - 18)),
+    status: from(18, 'fieldwork', 'pending'),
+    news: [
+      'soft_launch: soft launch passed: drop-out 7%, incidence 29%, quota full for 0% of the interviews',
+    ],
+  },
+  'the first tenth, with too few interviews to say anything': {
+    night: (night) => scaled({ complete: 5, incomplete: 15 }, Math.max(0, night - 18)),
+    status: from(18, 'fieldwork', 'pending'),
+  },
+  'more than the first tenth as it should be': {
+    night: (night) => scaled({ complete: 11, screen_out: 20, incomplete: 2 }, Math.max(0, night - 18)),
+    status: from(18, 'fieldwork', 'pending'),
+  },
+  'without a target, as it should be': {
+    night: (night) => ({ ...scaled({ complete: 8, screen_out: 20 }, Math.max(0, night - 18)), target: 0 }),
+    status: from(18, 'fieldwork', 'pending'),
   },
   'a soft launch of ten with a bad mix': {
     night: () => ({ complete: 3, incomplete: 7 }),
@@ -267,6 +309,33 @@ const ALARMING: Readonly<Record<string, Situation>> = {
     status: () => 'pending',
     plan: { loi_minutes: 10 },
     expected: ['soft_launch: soft launch: 25% rejected for quality, 15 minutes long, sold with 10'],
+  },
+  'the first tenth with a high drop-out': {
+    night: (night) => scaled({ complete: 8, screen_out: 10, incomplete: 12 }, Math.max(0, night - 18)),
+    status: from(18, 'fieldwork', 'pending'),
+    expected: ['soft_launch: soft launch: drop-out 40%'],
+  },
+  'the first tenth with less than the sold incidence, and full quotas': {
+    night: (night) => scaled({ complete: 10, screen_out: 30, quota_full: 30 }, Math.max(0, night - 18)),
+    status: from(18, 'fieldwork', 'pending'),
+    plan: { incidence: 0.5 },
+    expected: [
+      'soft_launch: soft launch: incidence 25%, sold with 50%, quota full for 43% of the interviews',
+    ],
+  },
+  'more than the first tenth with a high drop-out': {
+    night: (night) => scaled({ complete: 11, screen_out: 10, incomplete: 14 }, Math.max(0, night - 18)),
+    status: from(18, 'fieldwork', 'pending'),
+    expected: ['drop_out: drop-out 40%'],
+  },
+  'drop-out fell, and is still beyond its level': {
+    night: changing(13, { complete: 5, incomplete: 5 }, { complete: 5, incomplete: 3 }),
+    expected: ['drop_out: drop-out 38%, before 50%'],
+  },
+  'one rate got better, and the other one worse': {
+    night: changing(13, { complete: 3, screen_out: 9 }, { complete: 5, screen_out: 5, incomplete: 2 }),
+    expected: ['rates_moved: drop-out from 0% to 17%'],
+    news: ['incidence: incidence from 25% to 50%'],
   },
   'too many drop out': {
     night: changing(13, { complete: 5, incomplete: 1 }, { complete: 5, incomplete: 3 }),
@@ -451,18 +520,27 @@ const filled = (): Promise<TestWarehouse> => {
   return opened
 }
 
-test('a survey has the reasons that a manager expects, and no other ones', async () => {
+/** The texts of a view, by the name of the situation. */
+const textsOf = async (view: 'needs_action' | 'good_news') => {
   const warehouse = await filled()
   const found = await warehouse.rows(
-    `SELECT survey_id, kind || ': ' || text AS reason FROM needs_action ORDER BY survey_id, kind`,
+    `SELECT survey_id, kind || ': ' || text AS said FROM ${view} ORDER BY survey_id, kind`,
   )
-  const reasons = Object.keys(SITUATIONS).map((name, place) => [
+  const texts = Object.keys(SITUATIONS).map((name, place) => [
     name,
-    found.filter(({ survey_id }) => survey_id === place + 1).map(({ reason }) => reason),
+    found.filter(({ survey_id }) => survey_id === place + 1).map(({ said }) => said),
   ])
-  expect(Object.fromEntries(reasons)).toEqual(
-    Object.fromEntries(Object.entries(SITUATIONS).map(([name, { expected = [] }]) => [name, expected])),
-  )
+  return Object.fromEntries(texts)
+}
+const wanted = (of: (situation: Situation) => readonly string[] | undefined) =>
+  Object.fromEntries(Object.entries(SITUATIONS).map(([name, situation]) => [name, of(situation) ?? []]))
+
+test('a survey has the reasons that a manager expects, and no other ones', async () => {
+  expect(await textsOf('needs_action')).toEqual(wanted(({ expected }) => expected))
+})
+
+test('what got better and what has passed is good news, and no reason', async () => {
+  expect(await textsOf('good_news')).toEqual(wanted(({ news }) => news))
 })
 
 test('surveys_today says until when a survey is quiet, after what is late', async () => {
@@ -487,7 +565,9 @@ const dayOfText = (day: string): string =>
 
 test('numbers has every number and date of a text', async () => {
   const warehouse = await filled()
-  const found = await warehouse.rows('SELECT text, numbers FROM needs_action')
+  const found = await warehouse.rows(
+    'SELECT text, numbers FROM needs_action UNION ALL SELECT text, numbers FROM good_news',
+  )
   expect(found.length).toBeGreaterThan(20)
   for (const { text, numbers } of found) {
     const known = Object.values(JSON.parse(String(numbers)) as object)
@@ -509,18 +589,18 @@ test('the levels of the settings count in place of the defaults, and a level tha
   const byDefault = await kindsWith({})
   onTestFinished(() => warehouse.run('DELETE FROM _sync.alarm_levels'))
   expect(byDefault).toMatchObject({
-    drop_out: 2,
+    drop_out: 4,
     incidence: 2,
     quota_full: 1,
     quality_rejects: 1,
-    soft_launch: 2,
+    soft_launch: 4,
   })
   const off = await kindsWith({ drop_out: null, incidence: null, quota_full: null, rejected: null })
   // What moved is no longer told as a level. The length of the second soft launch is still beyond what was sold.
   const { drop_out, incidence, quota_full, quality_rejects, source_rejects, ...others } = byDefault
   expect(off).toEqual({ ...others, rates_moved: others.rates_moved + 1, soft_launch: 1 })
   const strict = await kindsWith({ drop_out: 0.15, rejected: 0.1 })
-  expect(strict).toMatchObject({ drop_out: 3, rates_moved: 1, source_rejects: 3 })
+  expect(strict).toMatchObject({ drop_out: 6, rates_moved: 1, source_rejects: 3 })
 })
 
 test('each rule has an example that a situation shows', async () => {
