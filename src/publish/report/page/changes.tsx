@@ -59,6 +59,7 @@ export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
 const GoodNews = ({ page, page: { rows, formats } }: PartProps): JSX.Element | null => {
   const shown = (some: ReportRows['goodNews']) => (
     <QueryTable
+      formats={formats}
       class="changes"
       query={overview.goodNews}
       rows={some}
@@ -93,6 +94,7 @@ const ChangeTable = ({
   rows,
 }: PartProps & { readonly rows: ReportRows['changes'] }): JSX.Element => (
   <QueryTable
+    formats={formats}
     class="changes"
     query={overview.changes}
     rows={rows}
@@ -199,6 +201,7 @@ const Timeline = ({ page, page: { rows, formats } }: PartProps) => {
   const statuses = [...new Set(rows.timeline.map(({ status }) => status))]
   const shown = (some: typeof lines) => (
     <QueryTable
+      formats={formats}
       class="timeline"
       query={overview.timeline}
       rows={some}

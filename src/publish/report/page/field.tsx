@@ -59,9 +59,11 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
       <>
         <p class="rule">Those without a forecast first, then the latest forecast.</p>
         <QueryTable
+          formats={formats}
           class="field"
           query={overview.inField}
           rows={rows.inField}
+          rank={urgencyRank(rows)}
           columns={fieldColumns(page)}
           caption="Surveys in the field, those without a forecast first, then the latest forecast"
         />
@@ -86,6 +88,7 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
       <>
         <h3>Before and after the field</h3>
         <QueryTable
+          formats={formats}
           class="beside"
           query={overview.besideField}
           rows={rows.besideField}
@@ -123,6 +126,12 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
     )}
   </section>
 )
+
+/** The place of a survey among those that need action; the others come last. */
+const urgencyRank = ({ needsAction }: ReportRows) => {
+  const places = new Map([...new Set(needsAction.map(keyOf))].map((key, place) => [key, place]))
+  return (row: FieldRow): number => places.get(keyOf(row)) ?? places.size
+}
 
 export const accountColumn = (page: ReportPage): readonly Column<{ readonly account: string }>[] =>
   hasAccounts(page)

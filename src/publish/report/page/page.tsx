@@ -76,10 +76,14 @@ const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
   const newest = newestReading(rows)
   if (newest === null) return <p data-list={overview.asOf.name}>Nothing has been read yet.</p>
   const lagging = rows.asOf.filter(({ newest_at: at }) => at !== null && msBetween(at, newest) > LAG_MS_MIN)
+  const more = lagging.length - ACCOUNTS_NAMED_MAX
   return (
     <p data-list={overview.asOf.name}>
       As of <time dateTime={formatInstant(newest)}>{formats.instant(newest)}</time> {`(${formats.timeZone})`}
-      {lagging.map(({ account, newest_at: at }) => `, ${account} ${formats.instant(at)}`)}
+      {lagging
+        .slice(0, ACCOUNTS_NAMED_MAX)
+        .map(({ account, newest_at: at }) => `, ${account} ${formats.instant(at)}`)}
+      {more > 0 && `, and ${formats.count(more)} more ${plural(more, 'account')} earlier`}
     </p>
   )
 }
@@ -108,27 +112,32 @@ const Unshown = ({ page, page: { rows, formats } }: PartProps): JSX.Element | nu
   )
 }
 
-const UNSHOWN_NAMED_MAX = 20
+const [UNSHOWN_NAMED_MAX, ACCOUNTS_NAMED_MAX] = [20, 12]
 
 /** Accounts whose last sync did not read everything. */
-const Unfinished = ({ page: { rows } }: PartProps): JSX.Element => {
+const Unfinished = ({ page: { rows, formats } }: PartProps): JSX.Element => {
   const last = lastSyncs(rows)
+  const unfinished = last.filter(({ status }) => UNFINISHED.includes(status))
+  const more = unfinished.length - ACCOUNTS_NAMED_MAX
   return (
     <>
-      {last
-        .filter(({ status }) => UNFINISHED.includes(status))
-        .map(({ account, status, reason }) => (
-          <p class="unfinished" data-list={run.runs.name}>
-            {last.length > 1 && (
-              <>
-                <bdi>{account}</bdi>:{' '}
-              </>
-            )}
-            <b>The last sync was {status}</b>
-            {reason !== null && `: ${reason}`}. Some numbers may be older than others.{' '}
-            <a href="#run">The run</a>
-          </p>
-        ))}
+      {unfinished.slice(0, ACCOUNTS_NAMED_MAX).map(({ account, status, reason }) => (
+        <p class="unfinished" data-list={run.runs.name}>
+          {last.length > 1 && (
+            <>
+              <bdi>{account}</bdi>:{' '}
+            </>
+          )}
+          <b>The last sync was {status}</b>
+          {reason !== null && `: ${reason}`}. Some numbers may be older than others.{' '}
+          <a href="#run">The run</a>
+        </p>
+      ))}
+      {more > 0 && (
+        <p class="unfinished" data-list={run.runs.name}>
+          {`The same is true of ${formats.count(more)} more ${plural(more, 'account')}.`}
+        </p>
+      )}
     </>
   )
 }

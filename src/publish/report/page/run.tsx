@@ -38,6 +38,7 @@ const sentenceOf = ({ rows, formats }: ReportPage): string => {
 const Tables = ({ page, page: { rows, formats } }: PartProps) => (
   <>
     <QueryTable
+      formats={formats}
       class="runs"
       query={run.runs}
       rows={rows.runs}
@@ -70,6 +71,7 @@ const Tables = ({ page, page: { rows, formats } }: PartProps) => (
     <SqlOf query={run.runs} />
     <div class="cards">
       <Card
+        formats={formats}
         class="tech"
         title="Requests of the last run"
         empty="The last run sent no request."
@@ -84,6 +86,7 @@ const Tables = ({ page, page: { rows, formats } }: PartProps) => (
         caption="Requests by reason"
       />
       <Card
+        formats={formats}
         class="tech"
         title="What waits"
         empty="No survey waits for the next run."
@@ -99,6 +102,7 @@ const Tables = ({ page, page: { rows, formats } }: PartProps) => (
         caption="Surveys queued for the next run"
       />
       <Card
+        formats={formats}
         title="Problems with data"
         empty="Every row could be read, and every answer is as the API document says."
         query={run.problems}

@@ -24,6 +24,7 @@ export const SourceQuality = ({
     <>
       <h3>Quality of the sources</h3>
       <QueryTable
+        formats={formats}
         class="quality"
         isLabelled
         query={survey.quality}

@@ -75,6 +75,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
       <Interviews counts={rows.interviews.get(key) ?? []} curve={curve} formats={formats} />
       <h3>Sources</h3>
       <QueryTable
+        formats={formats}
         class="sources"
         empty="This survey has no sample source."
         query={queries.sources}
@@ -99,6 +100,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
       <SourceQuality rows={rows.quality.get(key) ?? []} formats={formats} />
       <h3>History</h3>
       <QueryTable
+        formats={formats}
         class="history"
         empty="Nothing but its progress has changed since it was first read."
         query={queries.history}

@@ -1,5 +1,6 @@
 /** A table of the page: the rows of one query, with a caption, real headers, and the SQL to copy. */
 import type { ComponentChildren, JSX } from 'preact'
+import type { Formats } from '../formats.js'
 import { type Query, sqlOf } from '../queries/query.js'
 
 export interface Column<Row> {
@@ -26,43 +27,73 @@ export interface TableProps<Row> {
   readonly class?: string
   /** On a phone, each cell begins with the head of its column. */
   readonly isLabelled?: boolean
+  readonly formats: Formats
+  /** Of a table that is not in the order of urgency: how soon somebody should look at a row, 0 first. */
+  readonly rank?: (row: Row) => number
+}
+
+/** So that a page of thousands of surveys or accounts stays below 3 MB. */
+const ROWS_MAX = 300
+
+/** The rows that a list shows, and the line that says how many there are. */
+export const bounded = <Row,>(
+  rows: readonly Row[],
+  { count }: Formats,
+  rank?: (row: Row) => number,
+): { readonly shown: readonly Row[]; readonly leftOut: JSX.Element | null } => {
+  if (rows.length <= ROWS_MAX) return { shown: rows, leftOut: null }
+  const first = rank === undefined ? rows : rows.toSorted((a, b) => rank(a) - rank(b))
+  const chosen = new Set(first.slice(0, ROWS_MAX))
+  const which = rank === undefined ? 'The first ' : 'The most urgent '
+  return {
+    shown: rows.filter((row) => chosen.has(row)),
+    leftOut: (
+      <p class="rule">
+        {`${which}${count(ROWS_MAX)} of ${count(rows.length)}. “Show the queries”, at the end of the page, has the query of all.`}
+      </p>
+    ),
+  }
 }
 
 export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Element => {
-  const { query, rows, columns, caption, empty, class: className, isLabelled } = props
+  const { query, columns, caption, empty, class: className, isLabelled, formats, rank } = props
+  const { shown: rows, leftOut } = bounded(props.rows, formats, rank)
   if (rows.length === 0 && empty !== undefined) return <p class="empty">{empty}</p>
   return (
-    <table class={className} data-query={query.name}>
-      {caption !== undefined && <caption>{caption}</caption>}
-      <thead>
-        <tr>
-          {columns.map(({ sortBy, sorted, head, ...column }) => (
-            <th
-              class={classOf(column)}
-              aria-sort={sorted}
-              data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}
-            >
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
+    <>
+      <table class={className} data-query={query.name}>
+        {caption !== undefined && <caption>{caption}</caption>}
+        <thead>
           <tr>
-            {columns.map(({ cell, head, ...column }, index) =>
-              index === 0 ? (
-                <th>{cell(row)}</th>
-              ) : (
-                <td class={classOf(column)} data-head={isLabelled ? head : undefined}>
-                  {cell(row)}
-                </td>
-              ),
-            )}
+            {columns.map(({ sortBy, sorted, head, ...column }) => (
+              <th
+                class={classOf(column)}
+                aria-sort={sorted}
+                data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}
+              >
+                {head}
+              </th>
+            ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {columns.map(({ cell, head, ...column }, index) =>
+                index === 0 ? (
+                  <th>{cell(row)}</th>
+                ) : (
+                  <td class={classOf(column)} data-head={isLabelled ? head : undefined}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {leftOut}
+    </>
   )
 }
 

@@ -9,7 +9,7 @@ import type { SurveyRow } from '../queries/survey.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { SoldFigures } from './as-sold.js'
 import { figuresOf } from './survey.js'
-import { SqlOf } from './table.js'
+import { bounded, SqlOf } from './table.js'
 import {
   Completion,
   type Figure,
@@ -44,7 +44,8 @@ export const Today = ({ page, page: { rows, formats } }: PartProps) => {
     const [first] = reasons
     return first === undefined ? [] : [{ ...first, reasons }]
   })
-  const rest = surveys.slice(SHOWN)
+  const { shown, leftOut } = bounded(surveys, formats)
+  const rest = shown.slice(SHOWN)
   return (
     <section id="action" aria-labelledby="action-title">
       <h2 id="action-title">Today</h2>
@@ -57,12 +58,13 @@ export const Today = ({ page, page: { rows, formats } }: PartProps) => {
           <p class="rule" data-list="needing-action">
             {`${formats.count(surveys.length)} ${plural(surveys.length, 'survey needs', 'surveys need')} action. The most urgent first.`}
           </p>
-          <List of={surveys.slice(0, SHOWN)} page={page} />
+          <List of={shown.slice(0, SHOWN)} page={page} />
         </>
       )}
       {rest.length > 0 && (
         <More count={rest.length} formats={formats}>
           <List of={rest} page={page} />
+          {leftOut}
         </More>
       )}
       <QuietSurveys page={page} />
