@@ -17,6 +17,9 @@ export const LEVEL_INTERVIEWS_MIN = 50
 /** A survey in fieldwork is in its soft launch up to this part of its target. */
 export const SOFT_LAUNCH_MAX = 0.1
 
+/** Without the noise of binary fractions, in which 1.2 * 12 is below 14.4, and 0.8 * 0.4 above 0.32. */
+const partOf = (part: number, sold: string): string => `round(${part} * ${sold}, 6)`
+
 export const percent = (rate: string): string => `TRY_CAST(round(100 * ${rate}) AS BIGINT) || '%'`
 export const percentNumber = (rate: string): string => `round(100 * ${rate})`
 
@@ -107,7 +110,7 @@ export const SOLD_INCIDENCE = { sold_incidence_percent: percentNumber('sold_inci
 export const incidence = checkOf(
   'incidence',
   (of) => `${of}_incidence_rate < CASE
-      WHEN incidence_level IS NOT NULL THEN coalesce(${SOLD_INCIDENCE_MIN} * sold_incidence, incidence_level)
+      WHEN incidence_level IS NOT NULL THEN coalesce(${partOf(SOLD_INCIDENCE_MIN, 'sold_incidence')}, incidence_level)
     END`,
   (rate) => `concat('incidence ' || ${percent(rate)}, ', sold with ' || ${percent('sold_incidence')})`,
   'screened',
@@ -123,7 +126,7 @@ export const rejects: Check = {
 const LENGTH_FLOOR = `complete >= ${INTERVIEWS_MIN}`
 export const length: Check = {
   hasFloor: LENGTH_FLOOR,
-  when: `${LENGTH_FLOOR} AND minutes > ${SOLD_LENGTH_MAX} * sold_loi_minutes`,
+  when: `${LENGTH_FLOOR} AND minutes > ${partOf(SOLD_LENGTH_MAX, 'sold_loi_minutes')}`,
   text: `minutes_text || ' minutes long, sold with ' || sold_minutes_text`,
   numbers: { minutes: 'minutes', sold_minutes: 'sold_loi_minutes' },
 }

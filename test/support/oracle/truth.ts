@@ -158,6 +158,17 @@ export const openWorld = (server: ReferenceServer) => {
         'faults',
         paths.map((path) => ({ match: { path }, action: { status } })),
       ),
+    /** Makes the server merge these objects into its answers, by the path of the request. */
+    patch: (patches: Readonly<Record<string, object>>) =>
+      control(
+        'PUT',
+        'faults',
+        Object.entries(patches).map(([path, patch]) => ({
+          match: { path },
+          times: 'always',
+          action: { patch },
+        })),
+      ),
     forgetRequests: () => control('DELETE', 'requests'),
     requests: async () => asObjects(asObject(await control('GET', 'requests')).requests),
   }

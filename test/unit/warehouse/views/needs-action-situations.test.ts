@@ -203,6 +203,10 @@ const HEALTHY: Readonly<Record<string, Situation>> = {
     night: nightly({ complete: 5, screen_out: 7, minutes: 12 }),
     plan: { incidence: 0.5, loi_minutes: 10 },
   },
+  'incidence and length exactly at the limit of what was sold': {
+    night: nightly({ complete: 8, screen_out: 17, minutes: 14.4 }),
+    plan: { incidence: 0.4, loi_minutes: 12 },
+  },
   'a low incidence, as sold': {
     night: nightly({ complete: 5, screen_out: 95 }),
     plan: { incidence: 0.05 },
