@@ -45,8 +45,15 @@ export interface CopiedBody {
 
 export interface FileBody {
   readonly file: string
-  /** Called after each part that has arrived. */
+  /** Called after each part that was sent and has arrived. */
   readonly onSent?: ((partBytes: number) => void) | undefined
+  /** An object with much of the same at the same places. The store copies these parts of a large file, and only the others are sent. */
+  readonly base?: BaseBody | undefined
+}
+
+export interface BaseBody extends CopiedBody {
+  /** Called once if the store does not copy parts, or does not prove them. Then all others are sent. */
+  readonly onRefused: (problem: string) => void
 }
 
 interface ObjectAge {

@@ -3,7 +3,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AbortMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
-import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { manifestSchema, pointerSchema } from '../../src/storage/bucket/documents.js'
@@ -17,6 +16,7 @@ import { startHoldingFront } from '../support/storage/holding-front.js'
 import { startVersitygw, VERSITYGW, type Versitygw } from '../support/storage/versitygw.js'
 import { lacks } from '../support/suite/lacks.js'
 import { query } from '../support/warehouse/duckdb.js'
+import { addBallast } from './bucket-shared.js'
 
 const RATE = { requests: 20, perMs: 10_000 }
 const HOUR_MS = 3_600_000
@@ -104,15 +104,6 @@ test.skipIf(lacks('versitygw', VERSITYGW !== null))(
     expect(await shows((await documentIn(bucket, 'current.json')).database)).toBe(true)
   },
 )
-
-/** A table that is not ours stays in the work database. It is more than one part of an upload, and cannot be compressed. */
-const addBallast = async (file: string): Promise<void> => {
-  const database = await DuckDBInstance.create(file)
-  const connection = await database.connect()
-  await connection.run('CREATE TABLE ballast AS SELECT random() AS value FROM range(4_000_000)')
-  connection.closeSync()
-  database.closeSync()
-}
 
 const documentIn = async (bucket: string, key: string) =>
   JSON.parse(await readFile(join(bucket, key), 'utf8'))

@@ -1,15 +1,17 @@
 /** With `storage`, the bucket is the warehouse: every pod begins with an empty disk, and nothing is lost, doubled or torn. */
+import { createHash } from 'node:crypto'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { manifestSchema } from '../../src/storage/bucket/documents.js'
 import { startWorld } from '../support/api/reference-api.js'
+import type { Env } from '../support/command/command.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { openDisk } from '../support/files/disk.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { query } from '../support/warehouse/duckdb.js'
-import { surveys } from './bucket-shared.js'
+import { addBallast, surveys } from './bucket-shared.js'
 
 const ALL = ['sync', '--publish', 'duckdb,parquet,delta', '--log-level', 'warn']
 
@@ -46,13 +48,52 @@ describe('a night', () => {
       expect(files.length).toBeGreaterThan(100)
       expect(changed.length).toBeLessThanOrEqual(4)
       expect(bytesOf(/\.parquet$/)).toBe(changed.reduce((sum, { bytes }) => sum + bytes, 0))
-      expect(bytesOf(/\.duckdb$/)).toBe(manifest.database.bytes)
+      const parts = requests.filter(({ verb, key }) => verb === 'multipart_part' && key.includes('/duckdb/'))
+      const sent = parts.reduce((sum, { bytes }) => sum + bytes, bytesOf(/\.duckdb$/))
+      expect(sent).toBeGreaterThan(0)
+      expect(sent).toBeLessThanOrEqual(manifest.database.bytes)
       // The rest are documents: pointer, lease, manifest, ledger and Delta commits.
       expect(bytesOf(/\.(json|ndjson)$/)).toBe(
         puts.reduce((sum, { bytes }) => sum + bytes, 0) - bytesOf(/\.(parquet|duckdb)$/),
       )
     }
     expect(checkpoints).toBeGreaterThanOrEqual(6)
+  })
+
+  test.concurrent('a night sends only what changed of a large database, and never copies what is damaged', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const pod = await trial.pod()
+    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
+    await addBallast(join(String(pod.FIELDWORK_SYNC_WAREHOUSE), 'work.duckdb'))
+    const night = async (env: Env) => {
+      const from = trial.s3.requests.length
+      expect(await trial.runWarm(NIGHT, env)).toMatchObject({ code: 0 })
+      const parts = trial.s3.requests
+        .slice(from)
+        .filter(({ verb, key }) => verb === 'multipart_part' && key.includes('/duckdb/'))
+      const { database } = manifestSchema.parse(
+        trial.document(String(trial.document('current.json').manifest)),
+      )
+      const { body } = trial.s3.store.objects.get(`fieldwork/${database.key}`) ?? { body: Buffer.alloc(0) }
+      expect(createHash('sha256').update(body).digest('hex')).toBe(database.sha256)
+      return {
+        key: `fieldwork/${database.key}`,
+        body,
+        sent: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+      }
+    }
+    const whole = await night(pod)
+    expect(whole.sent).toBe(whole.body.length)
+    const next = await night(await trial.pod())
+    expect(next.sent).toBeGreaterThan(0)
+    expect(next.sent).toBeLessThan(next.body.length / 2)
+    const last = await trial.pod()
+    const good = await night(last)
+    const damaged = Buffer.from(good.body)
+    damaged.fill('?', 16 * 1_048_576, 16 * 1_048_576 + 1)
+    trial.s3.store.write(good.key, damaged)
+    expect((await night(last)).sent).toBeGreaterThan(good.sent)
+    expect(trial.s3.uploads.size).toBe(0)
   })
 
   test.concurrent('a disk that is still there is used, unless another pod has published', async (context) => {

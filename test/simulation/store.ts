@@ -11,6 +11,7 @@ import {
 } from '../../src/object-store/object-store.js'
 import type { OpenStore } from '../../src/object-store/open.js'
 import { NEVER } from '../support/storage/bucket.js'
+import { assembled } from '../support/storage/model-store.js'
 import { type Generation, generations, never } from './generation.js'
 import type { NetworkLog } from './network.js'
 import { type BucketStart, STORE_FAULTS } from './plan-bucket.js'
@@ -46,21 +47,24 @@ export const createOpenStore = (options: StoreOptions): OpenStore => {
 export interface Way {
   send<Result>(what: string, signal: AbortSignal, act: () => Promise<Result>): Promise<Result>
   bytesIn(file: string): Uint8Array
+  /** What becomes of a part that the store copies. */
+  copied?(part: Buffer): Buffer
   /** Writes a downloaded body to a new file. Returns whether there was one. */
   keep(path: string, body: Uint8Array): Promise<void>
 }
 
-export const clientOn = (store: ObjectStore, { send, bytesIn, keep }: Way): ObjectStore => {
+export const clientOn = (store: ObjectStore, { send, bytesIn, keep, copied }: Way): ObjectStore => {
   const put = async (
     what: string,
     body: ObjectBody,
     signal: AbortSignal,
     act: (bytes: ObjectBody) => ReturnType<ObjectStore['putIfAbsent']>,
   ) => {
-    const bytes = 'file' in body ? bytesIn(body.file) : 'copyOf' in body ? body : Buffer.from(body)
-    const outcome = await send(what, signal, () => act(bytes))
-    if ('file' in body && 'length' in bytes) body.onSent?.(bytes.length)
-    return outcome
+    if (!('file' in body))
+      return await send(what, signal, () => act('copyOf' in body ? body : Buffer.from(body)))
+    const bytes = Buffer.from(bytesIn(body.file))
+    const bytesOf = async (key: string) => (await store.get(key, NEVER))?.body
+    return await send(what, signal, async () => act(await assembled(bytes, body, bytesOf, copied)))
   }
   return {
     address: store.address,

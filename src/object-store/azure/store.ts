@@ -1,9 +1,11 @@
 /** The verbs of the port, as requests to Azure Blob Storage. */
+import { createHash, randomUUID } from 'node:crypto'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { Socket } from 'node:net'
 import {
   AnonymousCredential,
+  BlobSASPermissions,
   type BlockBlobClient,
   ContainerClient,
   newPipeline,
@@ -15,8 +17,6 @@ import {
   ageMs,
   allAtMost,
   type ClientOptions,
-  PART_BYTES_MIN,
-  PARTS_AT_ONCE,
   type Put,
   placeOf,
   type Sender,
@@ -27,9 +27,10 @@ import {
   type Written,
 } from '../client.js'
 import type { ListedObject, ObjectStore } from '../object-store.js'
+import { type Part, type PartSender, partBytesOf, partsOf, sendParts } from '../parts.js'
 import { codeOf, reasonOf } from './failure.js'
 
-const BLOCKS_MAX = 50_000
+const LIMITS = { partsMax: 50_000, comparedBytes: 1_048_576 }
 /** A batch of deletions needs rights of its own in a SAS. */
 const DELETIONS_AT_ONCE = 16
 
@@ -38,13 +39,15 @@ const RETRIES = { retryDelayInMs: 200, maxRetryDelayInMs: 20_000 }
 
 interface AzureConnection extends Sender {
   readonly container: ContainerClient
+  readonly sourceOf: (blob: BlockBlobClient) => ReturnType<typeof sourceOf>
 }
 
 export const openAzureStore = async (options: ClientOptions, account: AzureAccount): Promise<ObjectStore> => {
   const { bucket, attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX } = options
   const { blobs, sas } = account
   const agent = silenceLimited(blobs, silenceMsMax)
-  const pipeline = newPipeline(await credentialOf(account), {
+  const credential = await credentialOf(account)
+  const pipeline = newPipeline(credential, {
     retryOptions: { ...RETRIES, maxTries: attemptsMax },
   })
   pipeline.factories.push({
@@ -55,7 +58,10 @@ export const openAzureStore = async (options: ClientOptions, account: AzureAccou
   })
   const query = sas === null ? '' : `?${sas.reveal()}`
   const container = new ContainerClient(`${blobs}/${bucket}${query}`, pipeline)
-  const connection: AzureConnection = { ...placeOf('az', options), container, reasonOf }
+  const connection: AzureConnection = {
+    ...{ ...placeOf('az', options), container, reasonOf },
+    sourceOf: (blob) => sourceOf(blob, credential),
+  }
   return storeOf({
     ...connection,
     close: () => agent.destroy(),
@@ -74,6 +80,20 @@ const credentialOf = async ({ account, key, sas }: AzureAccount) => {
   const { DefaultAzureCredential } = await import('@azure/identity')
   // Instance discovery would check the authority that the environment names at a server in the internet.
   return new DefaultAzureCredential({ disableInstanceDiscovery: true })
+}
+
+const SOURCE_MS_MAX = 3_600_000
+const STORAGE_SCOPE = 'https://storage.azure.com/.default'
+
+/** The blob as the source of a part. The credential of the request does not count for it, as it does for a copy of a whole blob. */
+const sourceOf = async (blob: BlockBlobClient, credential: Awaited<ReturnType<typeof credentialOf>>) => {
+  if (credential instanceof AnonymousCredential) return { url: blob.url }
+  if (credential instanceof StorageSharedKeyCredential) {
+    const expiresOn = new Date(Date.now() + SOURCE_MS_MAX)
+    return { url: await blob.generateSasUrl({ permissions: BlobSASPermissions.parse('r'), expiresOn }) }
+  }
+  const { token: value } = await credential.getToken(STORAGE_SCOPE)
+  return { url: blob.url, sourceAuthorization: { scheme: 'Bearer', value } }
 }
 
 /**
@@ -113,15 +133,12 @@ const getBlob = async (connection: AzureConnection, key: string, abortSignal: Ab
 const puts = (connection: AzureConnection): Pick<StoreClient, 'putBytes' | 'putFile' | 'putCopy'> => ({
   putBytes: (put, bytes) =>
     written(connection, put, (blob, options) => blob.upload(bytes, bytes.length, options)),
-  putFile: (put, { file, onSent }, _, size) => {
-    let sentBytes = 0
-    const onProgress = ({ loadedBytes }: { readonly loadedBytes: number }) => {
-      onSent?.(loadedBytes - sentBytes)
-      sentBytes = loadedBytes
-    }
-    const blockSize = Math.max(PART_BYTES_MIN, Math.ceil(size / BLOCKS_MAX))
-    const blocks = { blockSize, maxSingleShotSize: 0, concurrency: PARTS_AT_ONCE, onProgress }
-    return written(connection, put, (blob, options) => blob.uploadFile(file, { ...options, ...blocks }))
+  putFile: (put, body, file, size) => {
+    const parts = partsOf(size, partBytesOf(size, body, LIMITS))
+    return written(connection, put, async (blob, options) => {
+      const ids = await sendParts(file, parts, body, blocksOf(connection, put, blob), put.signal)
+      return await blob.commitBlockList([...ids], options)
+    })
   },
   putCopy: (put, { copyOf }) => {
     // Within one storage account, the credential of the request may also read the source.
@@ -132,6 +149,36 @@ const puts = (connection: AzureConnection): Pick<StoreClient, 'putBytes' | 'putF
     return written(connection, put, copy, LOST_COPY)
   },
 })
+
+/** Sends the blocks of a blob. Each answer is the id of a block. */
+const blocksOf = (connection: AzureConnection, { key }: Put, blob: BlockBlobClient): PartSender<string> => {
+  const name = randomUUID()
+  const idOf = ({ number }: Part) =>
+    Buffer.from(`${name}-${String(number).padStart(5, '0')}`).toString('base64')
+  return {
+    send: async (part, body, abortSignal) => {
+      const id = idOf(part)
+      const request = () => blob.stageBlock(id, body, body.length, { abortSignal })
+      await sendRequest(connection, `write ${key}`, abortSignal, request)
+      return id
+    },
+    copy: (part, body, copyOf, abortSignal) => {
+      const id = idOf(part)
+      const sourceContentMD5 = createHash('md5').update(body).digest()
+      const request = async () => {
+        const { url, ...authorization } = await connection.sourceOf(blobOf(connection, copyOf))
+        const options = { abortSignal, sourceContentMD5, ...authorization }
+        await blob.stageBlockFromURL(id, url, part.position, part.bytes, options)
+        return id
+      }
+      return sendRequest(connection, `write ${key}`, abortSignal, request, (error) =>
+        codeOf(error) === 'Md5Mismatch' ? null : undefined,
+      )
+    },
+    // The store itself compares the MD5.
+    isProved: () => true,
+  }
+}
 
 /** Codes for a condition that did not hold. */
 const LOST_COPY = ['BlobAlreadyExists', 'ConditionNotMet', 'TargetConditionNotMet']

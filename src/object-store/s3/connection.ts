@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import {
   type $Command,
+  ChecksumAlgorithm,
   S3Client,
   type S3ClientConfig,
   type S3ClientResolvedConfig,
@@ -69,7 +70,9 @@ export const connect = async (options: ClientOptions) => {
   )
   /** The store's own clock when it sent this answer, milliseconds since 1970; null if it did not say. */
   const dateOf = (answer: object): number | null => dates.get(answer) ?? null
-  return { ...place, client, bucket, reasonOf, dateOf }
+  /** AWS proves each part by its SHA-256, also where a key of KMS makes ETags that are no MD5. */
+  const sums = endpoint === null ? { ChecksumAlgorithm: ChecksumAlgorithm.SHA256 } : {}
+  return { ...place, client, bucket, reasonOf, dateOf, sums }
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
- * Writes an object under a condition: one request for a small body, a multipart upload for a large file or a copy. The parts of a file are
- * read one after the other into few buffers, so memory does not grow with the file. Aborting stops the parts that are being sent.
+ * Writes an object under a condition: one request for a small body, a multipart upload for a large file or a copy. Aborting stops the parts
+ * that are being sent.
  */
+import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import {
   AbortMultipartUploadCommand,
@@ -12,11 +13,13 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3'
 import { allAtMost, PART_BYTES_MIN, PARTS_AT_ONCE, type Put, type Written } from '../client.js'
-import { type CopiedBody, type FileBody, ObjectStoreError } from '../object-store.js'
+import type { CopiedBody, FileBody } from '../object-store.js'
+import { type Part, type PartSender, partBytesOf, partsOf, sendParts } from '../parts.js'
 import { type S3Connection, send } from './connection.js'
 import { nameOf, statusOf } from './failure.js'
 
-const PARTS_MAX = 10_000
+/** S3 allows no smaller part but the last. */
+const LIMITS = { partsMax: 10_000, comparedBytes: 5 * 1_048_576 }
 /** With this many parts, a part of a copy stays below S3's limit of 5 GiB for objects up to 500 GiB. */
 const COPIED_PARTS_MAX = 100
 /** Uploaded parts of a failed upload cost storage, so we request the store to drop them. This must not hold up the end of a run. */
@@ -46,25 +49,24 @@ const lostBy = (error: unknown): null | undefined =>
 const etagOf = (answer: { readonly ETag?: string | undefined } | null): Written =>
   answer === null ? null : answer.ETag
 
-/** Makes an upload of several parts. The condition is checked when all parts have arrived. `sendPart` returns the ETag of its part. */
+/** Makes an upload of several parts. The condition is checked when all parts have arrived. `sendAll` returns what the store says of each. */
 const putParts = async (
   connection: S3Connection,
   put: Put,
-  { size, partsMax }: { readonly size: number; readonly partsMax: number },
-  sendPart: (part: Part, signal: AbortSignal) => Promise<string | undefined>,
+  sendAll: (upload: Upload) => Promise<readonly SentPart[]>,
+  sums: Partial<S3Connection['sums']> = {},
 ): Promise<Written> => {
   const { key, signal } = put
-  const creation = new CreateMultipartUploadCommand(objectOf(connection, put))
+  const creation = new CreateMultipartUploadCommand({ ...objectOf(connection, put), ...sums })
   const { UploadId } = await send(connection, `write ${key}`, signal, creation)
   const upload = { ...targetOf(connection, put), UploadId }
-  const partBytes = Math.max(PART_BYTES_MIN, Math.ceil(size / partsMax))
-  const numbers = Array.from({ length: Math.ceil(size / partBytes) }, (_, index) => index + 1)
   try {
-    const Parts = await allAtMost(PARTS_AT_ONCE, numbers, signal, async (PartNumber, until) => {
-      const position = (PartNumber - 1) * partBytes
-      const part = { ...upload, PartNumber, position, bytes: Math.min(partBytes, size - position) }
-      return { PartNumber, ETag: await sendPart(part, until) }
-    })
+    const sent = await sendAll(upload)
+    const Parts = sent.map(({ ETag, ChecksumSHA256 }, index) => ({
+      PartNumber: index + 1,
+      ETag,
+      ChecksumSHA256,
+    }))
     const whole = { ...upload, ...conditionOf(put), MultipartUpload: { Parts } }
     const completion = new CompleteMultipartUploadCommand(whole)
     const answer = await send(connection, `write ${key}`, signal, completion, lostBy)
@@ -78,58 +80,61 @@ const putParts = async (
 
 type Upload = ReturnType<typeof targetOf> & { readonly UploadId: string | undefined }
 
-interface Part extends Upload {
-  /** From 1. */
-  readonly PartNumber: number
-  readonly position: number
-  readonly bytes: number
+interface SentPart {
+  readonly ETag?: string | undefined
+  readonly ChecksumSHA256?: string | undefined
 }
+
+/** Most stores take the MD5 of a part as its ETag. */
+const isProved = ({ ETag, ChecksumSHA256 }: SentPart, body: Buffer): boolean =>
+  ChecksumSHA256 === undefined
+    ? ETag?.replaceAll('"', '') === createHash('md5').update(body).digest('hex')
+    : ChecksumSHA256 === createHash('sha256').update(body).digest('base64')
 
 export const putFile = (
   connection: S3Connection,
   put: Put,
-  { onSent }: FileBody,
+  body: FileBody,
   file: FileHandle,
   size: number,
 ): Promise<Written> => {
-  const free: Buffer[] = []
-  const parts = { size, partsMax: PARTS_MAX }
-  return putParts(connection, put, parts, async ({ position, bytes, ...part }, signal) => {
-    const buffer = free.pop() ?? Buffer.allocUnsafe(bytes)
-    const Body = await readPart(file, buffer.subarray(0, bytes), position)
-    const { ETag } = await send(
-      connection,
-      `write ${put.key}`,
-      signal,
-      new UploadPartCommand({ ...part, Body }),
-    )
-    free.push(buffer)
-    onSent?.(bytes)
-    return ETag
+  const parts = partsOf(size, partBytesOf(size, body, LIMITS))
+  const sums = body.base === undefined ? {} : connection.sums
+  const senderTo = (upload: Upload): PartSender<SentPart> => ({
+    send: ({ number: PartNumber }, Body, signal) => {
+      const command = new UploadPartCommand({ ...upload, ...sums, PartNumber, Body })
+      return send(connection, `write ${put.key}`, signal, command)
+    },
+    copy: (part, _, copyOf, signal) => copyPart(connection, put, upload, part, copyOf, signal),
+    isProved,
   })
+  const sendAll = (upload: Upload) => sendParts(file, parts, body, senderTo(upload), put.signal)
+  return putParts(connection, put, sendAll, sums)
 }
 
 /** CopyObject is not used: it ends at 5 GiB, needs more permissions, and few servers check its condition. */
 export const putCopy = (connection: S3Connection, put: Put, { copyOf, bytes: size }: CopiedBody) => {
-  const { bucket, root } = connection
-  const CopySource = `${bucket}/${root}${copyOf}`.split('/').map(encodeURIComponent).join('/')
-  const parts = { size, partsMax: COPIED_PARTS_MAX }
-  return putParts(connection, put, parts, async ({ position, bytes, ...part }, signal) => {
-    const CopySourceRange = `bytes=${position}-${position + bytes - 1}`
-    const command = new UploadPartCopyCommand({ ...part, CopySource, CopySourceRange })
-    const answer = await send(connection, `write ${put.key}`, signal, command)
-    return answer.CopyPartResult?.ETag
-  })
+  const parts = partsOf(size, Math.max(PART_BYTES_MIN, Math.ceil(size / COPIED_PARTS_MAX)))
+  return putParts(connection, put, (upload) =>
+    allAtMost(PARTS_AT_ONCE, parts, put.signal, (part, signal) =>
+      copyPart(connection, put, upload, part, copyOf, signal),
+    ),
+  )
 }
 
-/** Fills `buffer` from the file. */
-const readPart = async (file: FileHandle, buffer: Buffer, position: number): Promise<Buffer> => {
-  for (let filled = 0; filled < buffer.length; ) {
-    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, position + filled)
-    if (bytesRead === 0) throw new ObjectStoreError('a file became shorter while it was uploaded')
-    filled += bytesRead
-  }
-  return buffer
+const copyPart = async (
+  connection: S3Connection,
+  { key }: Put,
+  upload: Upload,
+  { number: PartNumber, position, bytes }: Part,
+  copyOf: string,
+  signal: AbortSignal,
+): Promise<SentPart> => {
+  const { bucket, root } = connection
+  const CopySource = `${bucket}/${root}${copyOf}`.split('/').map(encodeURIComponent).join('/')
+  const CopySourceRange = `bytes=${position}-${position + bytes - 1}`
+  const command = new UploadPartCopyCommand({ ...upload, PartNumber, CopySource, CopySourceRange })
+  return (await send(connection, `write ${key}`, signal, command)).CopyPartResult ?? {}
 }
 
 const abandon = async ({ client }: S3Connection, upload: Upload): Promise<void> => {

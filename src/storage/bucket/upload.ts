@@ -8,6 +8,7 @@ import type { Log } from '../../base/log.js'
 import type { PublishFormat, ViewName } from '../../model/publish-formats.js'
 import { allAtMost } from '../../object-store/client.js'
 import {
+  type BaseBody,
   type ListedObject,
   listAll,
   type ObjectBody,
@@ -43,7 +44,10 @@ export interface BucketPublishing {
   readonly stopping: AbortSignal
 }
 
-/** Uploads a proved copy of the work database. `staging` is a local directory for it. */
+/**
+ * Uploads a proved copy of the work database. `staging` is a local directory for it. The store copies the parts that the newest stored state
+ * has too.
+ */
 export const uploadDatabase = async (
   publishing: BucketPublishing,
   key: string,
@@ -53,10 +57,27 @@ export const uploadDatabase = async (
   const file = join(staging, 'work.duckdb')
   await copyProved(publishing.database, file, signal)
   const named = { key, bytes: (await stat(file)).size, sha256: await checksum(file) }
-  await uploadFiles(publishing, [{ ...named, file }], signal)
+  await uploadFiles(publishing, [{ ...named, file, base: await baseDatabase(publishing, signal) }], signal)
   // The changed Parquet files may need the room on the disk.
   await rm(file)
   return named
+}
+
+/** The newest stored state of the work database. Undefined if there is none. */
+export const baseDatabase = async (
+  { store, pointer, log }: Pick<BucketPublishing, 'store' | 'pointer' | 'log'>,
+  signal: AbortSignal,
+): Promise<BaseBody | undefined> => {
+  const { snapshot, manifest } = pointer.contents
+  const stored = snapshot === null && manifest !== null ? await readManifest(store, manifest, signal) : null
+  const base = snapshot ?? (stored === null || typeof stored === 'string' ? null : stored.database)
+  if (base === null) return undefined
+  const onRefused = (problem: string) =>
+    log.info(
+      { storage: store.address, problem },
+      'the store does not copy parts of the database before: all others are sent',
+    )
+  return { copyOf: base.key, bytes: base.bytes, onRefused }
 }
 
 /**
@@ -133,6 +154,7 @@ type Uploading = Pick<BucketPublishing, 'store' | 'lease' | 'clock' | 'log'>
 interface FileToUpload extends NamedObject {
   /** Path of the local file. */
   readonly file: string
+  readonly base?: BaseBody | undefined
 }
 
 /** Only this run uses these keys, each once. After an error, uploaded files may remain that nothing names. Clean-up removes them. */
@@ -152,9 +174,10 @@ export const uploadFiles = async (
     loggedMs = clock.monotonicMs()
     log.info({ sent_bytes: sentBytes, bytes, storage: store.address }, 'uploading')
   }
-  await allAtMost(UPLOADS_AT_ONCE_MAX, files, callerSignal, ({ key, file, bytes: size }, signal) =>
-    createObject({ store, lease, signal }, key, { file, onSent }, size),
+  await allAtMost(UPLOADS_AT_ONCE_MAX, files, callerSignal, ({ key, file, base, bytes: size }, signal) =>
+    createObject({ store, lease, signal }, key, { file, base, onSent }, size),
   )
+  log.info({ sent_bytes: sentBytes, bytes, storage: store.address }, 'uploaded')
 }
 
 /** Creates an object. If it exists already, our own first attempt has arrived; then its size must be the same. */

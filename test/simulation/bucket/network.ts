@@ -27,6 +27,7 @@ export const networkStore = (options: NetworkOptions): ObjectStore => {
   const { machine, store, files } = options
   return clientOn(store, {
     send: (what, signal, act) => requestOf(options, what, signal, act),
+    copied: (part) => copiedBy(options, part),
     bytesIn: (file) => files.read(file) ?? readFileSync(file),
     keep: async (path, body) => {
       if (!machine.step(`write ${path}`)) {
@@ -37,6 +38,15 @@ export const networkStore = (options: NetworkOptions): ObjectStore => {
       files.write(path, Buffer.from(body))
     },
   })
+}
+
+/** The store refuses a copy, or loses its bytes, and only its checksum says so. */
+const copiedBy = ({ machine, faulty }: NetworkOptions, part: Buffer): Buffer => {
+  const { random } = machine
+  if (!random.chance(faulty)) return part
+  if (random.chance(0.5)) throw new ObjectStoreError('a copy was refused (501)')
+  machine.say('the store loses a copy')
+  return part.fill('?')
 }
 
 const requestOf = async <Result>(

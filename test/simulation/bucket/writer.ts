@@ -22,7 +22,7 @@ import { type FencedPointer, fencePointer, LostPublishError } from '../../../src
 import { agreeOnLayout, proveConditionalWrites } from '../../../src/storage/bucket/preconditions.js'
 import { commitVersion } from '../../../src/storage/bucket/publisher.js'
 import { prepareLocal, readManifest, writeNote } from '../../../src/storage/bucket/restore.js'
-import { listData, presentFiles, uploadFiles } from '../../../src/storage/bucket/upload.js'
+import { baseDatabase, listData, presentFiles, uploadFiles } from '../../../src/storage/bucket/upload.js'
 import { WarehouseHeldError } from '../../../src/warehouse/connection/errors.js'
 import { manifestOf, namedObject } from '../../support/storage/bucket.js'
 import type { Machine } from './machine.js'
@@ -196,7 +196,7 @@ const snapshot = async (writing: Writing): Promise<void> => {
   const file = `${place.directory}/snapshot`
   await writeFile(file, text)
   const object = namedObject(snapshotKey(pointer.contents.version + 1, run, 1), text)
-  await uploadFiles(writing, [{ ...object, file }], signal)
+  await uploadFiles(writing, [{ ...object, file, base: await baseDatabase(writing, signal) }], signal)
   await pointer.commitSnapshot(object, signal)
   machine.say(`committed ${object.key}`)
   lease.assertHeld()
@@ -209,18 +209,19 @@ const publish = async (writing: Writing): Promise<void> => {
   const version = pointer.contents.version + 1
   const text = await readWork(machine)
   const database = namedObject(databaseKey(version, run), text)
-  const base = await baseFiles(store, pointer, signal)
+  const known = await baseFiles(store, pointer, signal)
   const files = partitionsOf(text).map(([partition, rows]) => {
     const digest = createHash('sha256').update(rows).digest('hex')
-    const known = base.find(({ sha256, path }) => sha256 === digest && path.includes(`/p=${partition}/`))
-    const key = known?.path ?? dataKey(`t/p=${partition}`, version, run, digest)
-    return { object: namedObject(key, rows), rows, isNew: known === undefined }
+    const same = known.find(({ sha256, path }) => sha256 === digest && path.includes(`/p=${partition}/`))
+    const key = same?.path ?? dataKey(`t/p=${partition}`, version, run, digest)
+    return { object: namedObject(key, rows), rows, isNew: same === undefined }
   })
   const fileOf = (key: string) => `${place.directory}/staging/${key}`
   const staged = files.filter(({ isNew }) => isNew)
   for (const { object, rows } of staged) await writeFile(fileOf(object.key), rows)
   await writeFile(fileOf(database.key), text)
-  const uploads = [database, ...staged.map(({ object }) => object)]
+  const base = await baseDatabase(writing, signal)
+  const uploads = [{ ...database, base }, ...staged.map(({ object }) => object)]
   const filesToUpload = uploads.map((object) => ({ ...object, file: fileOf(object.key) }))
   await uploadFiles(writing, filesToUpload, signal)
   for (const { key } of uploads) await rm(fileOf(key))

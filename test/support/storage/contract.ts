@@ -1,5 +1,5 @@
 /** What every object store must do, whatever is behind it. */
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
@@ -152,6 +152,37 @@ export const objectStoreContract = ({ open, write, writersAtOnce, lacks = [] }: 
     expect(await store.putIfAbsent('large', { file: other }, NEVER)).toEqual({ kind: 'lost' })
     expect(await store.putIfMatch('large', { file: other }, '"other"', NEVER)).toEqual({ kind: 'lost' })
     expect((await store.putIfMatch('large', { file: other }, etagOf(written), NEVER)).kind).toBe('written')
+  })
+
+  it('of a file of which another object has much, only the rest is sent', async (store, directory) => {
+    const [sent, got] = [join(directory, 'sent'), join(directory, 'got')]
+    const before = bytesOf(16 * MIB)
+    await writeFile(sent, before)
+    await store.putIfAbsent('before', { file: sent }, NEVER)
+    const content = Buffer.concat([before, bytesOf(MIB)])
+    content.write('changed', 7 * MIB)
+    await writeFile(sent, content)
+    const problems: string[] = []
+    const base = { bytes: before.length, onRefused: (problem: string) => void problems.push(problem) }
+    for (const [key, copyOf] of [
+      ['large', 'before'],
+      ['larger', 'missing'],
+    ] as const) {
+      let bytes = 0
+      const onSent = (partBytes: number) => {
+        bytes += partBytes
+      }
+      const body = { file: sent, onSent, base: { ...base, copyOf } }
+      expect((await store.putIfAbsent(key, body, NEVER)).kind).toBe('written')
+      await rm(got, { force: true })
+      expect(await store.getToFile(key, got, NEVER)).toBe(true)
+      expect((await readFile(got)).equals(content)).toBe(true)
+      if (copyOf === 'missing') expect([bytes, problems.length]).toEqual([content.length, 1])
+      else {
+        expect(problems).toEqual([])
+        expect(bytes).toBeLessThan(content.length)
+      }
+    }
   })
 
   it('an object is copied whole, under the same conditions', async (store, directory) => {

@@ -2,12 +2,14 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { throwIfAborted } from '../../../src/base/signals.js'
 import {
+  type FileBody,
   type ListedObject,
   type ObjectBody,
   type ObjectStore,
   ObjectStoreError,
   type PutOutcome,
 } from '../../../src/object-store/object-store.js'
+import { partsOf, sendParts } from '../../../src/object-store/parts.js'
 
 export interface ModelRequest {
   readonly verb: 'get' | 'getToFile' | 'putIfAbsent' | 'putIfMatch' | 'list' | 'delete'
@@ -70,7 +72,6 @@ export class ModelStore {
     ): Promise<PutOutcome> => {
       // Read first: the check and the write are one step.
       const bytes = await this.#bytesOf(body)
-      if ('file' in body) body.onSent?.(bytes.length)
       if (!(this.ignored.has(verb) || holds(this.objects.get(key)))) return { kind: 'lost' }
       return { kind: 'written', etag: this.write(key, bytes) }
     }
@@ -128,7 +129,8 @@ export class ModelStore {
   }
 
   async #bytesOf(body: ObjectBody): Promise<Buffer> {
-    if ('file' in body) return await readFile(body.file)
+    if ('file' in body)
+      return await assembled(await readFile(body.file), body, async (key) => this.objects.get(key)?.body)
     if (!('copyOf' in body)) return Buffer.from(body)
     const found = this.objects.get(body.copyOf)?.body
     if (found?.length === body.bytes) return found
@@ -154,6 +156,39 @@ export class ModelStore {
     }
   }
 }
+
+/** What arrives of a file whose equal parts the store copies. `fault` may change a copy, or throw. */
+export const assembled = async (
+  file: Buffer,
+  body: Pick<FileBody, 'base' | 'onSent'>,
+  bytesOf: (key: string) => Promise<Uint8Array | undefined>,
+  fault: (copy: Buffer) => Buffer = (copy) => copy,
+): Promise<Buffer> => {
+  const opened = {
+    read: async (buffer: Buffer, offset: number, length: number, position: number) => ({
+      bytesRead: file.copy(buffer, offset, position, position + length),
+    }),
+  }
+  const parts = partsOf(file.length, Math.max(1, Math.ceil(file.length / PARTS)))
+  const sent = await sendParts(
+    opened,
+    parts,
+    body,
+    {
+      send: async (_, bytes) => Buffer.from(bytes),
+      copy: async ({ position, bytes }, _, copyOf) => {
+        const copy = (await bytesOf(copyOf))?.subarray(position, position + bytes)
+        if (copy?.length !== bytes) throw new ObjectStoreError(`${copyOf} cannot be copied`)
+        return fault(Buffer.from(copy))
+      },
+      isProved: (answer, bytes) => answer.equals(bytes),
+    },
+    new AbortController().signal,
+  )
+  return Buffer.concat(sent)
+}
+
+const PARTS = 20
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 

@@ -52,6 +52,7 @@ interface Command {
 }
 
 const LARGE = 'a large file arrives whole, and is got into a new file only'
+const PARTLY = 'of a file of which another object has much, only the rest is sent'
 const CREDENTIALS = 'a wrong secret and a missing bucket are named'
 const LASTING = 'what was written outlives a SIGKILL of the server'
 
@@ -102,7 +103,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     args: ({ port, directory }) => [
       ...['-host', `127.0.0.1:${port}`, '-backend', 'bolt', '-bolt.db', `${directory}/objects.bolt`],
     ],
-    lacks: [LARGE, CREDENTIALS],
+    lacks: [LARGE, PARTLY, CREDENTIALS],
   },
   moto: {
     file: 'moto/moto',
@@ -211,7 +212,7 @@ export const STORES = [...Object.keys(COMMANDS), 'azurite']
 
 /** What is known of a store: the tests that it fails, and what `check` says. */
 export const knownOf = (name: string) => {
-  const { lacks, refusal = null } = COMMANDS[name] ?? { lacks: [LASTING] }
+  const { lacks, refusal = null } = COMMANDS[name] ?? { lacks: [LASTING, PARTLY] }
   return { lacks: lacks ?? [], refusal }
 }
 

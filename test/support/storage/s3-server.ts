@@ -46,6 +46,10 @@ export interface S3ServerOptions {
   readonly fault?: (request: S3Request) => Promise<S3Fault | null> | S3Fault | null
   /** Headers that this server does not know, such as `if-match`. */
   readonly ignored?: readonly string[]
+  /** The ETag of a part is no MD5, as with a key of KMS. */
+  readonly hasKey?: boolean
+  /** What becomes of a part that this server copies. */
+  readonly copied?: (part: Buffer) => Buffer
 }
 
 interface Answer {
@@ -56,13 +60,13 @@ interface Answer {
 
 interface Upload {
   readonly key: string
+  /** Whether the client wants the SHA-256 of parts. */
+  readonly hasSums: boolean
   readonly parts: Map<number, { readonly body: Buffer; readonly etag: string }>
 }
 
-export const startS3Server = async (
-  finished: Finished,
-  { store = new ModelStore(), fault = () => null, ignored = [] }: S3ServerOptions = {},
-): Promise<S3Server> => {
+export const startS3Server = async (finished: Finished, options: S3ServerOptions = {}): Promise<S3Server> => {
+  const { store = new ModelStore(), fault = () => null, ignored = [] } = options
   const requests: S3Request[] = []
   const uploads = new Map<string, Upload>()
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -79,7 +83,7 @@ export const startS3Server = async (
       happens?.kind === 'refused'
         ? problem(happens.status, happens.code, happens.region)
         : named === BUCKET
-          ? execute(store, uploads, request, body)
+          ? execute(store, uploads, request, body, options)
           : problem(404, 'NoSuchBucket')
     if (happens?.kind === 'lost_answer') message.socket.destroy()
     else deliver(message, response, store, answer, happens?.kind === 'truncated')
@@ -114,7 +118,13 @@ const verbOf = (method: string, query: URLSearchParams, hasKey: boolean): S3Verb
 
 type Uploads = Map<string, Upload>
 
-const execute = (store: ModelStore, uploads: Uploads, request: S3Request, body: Buffer): Answer => {
+const execute = (
+  store: ModelStore,
+  uploads: Uploads,
+  request: S3Request,
+  body: Buffer,
+  options: S3ServerOptions,
+): Answer => {
   const { verb, key, query } = request
   if (verb === 'list') return list(store, request)
   if (verb === 'get') return get(store, request)
@@ -122,7 +132,8 @@ const execute = (store: ModelStore, uploads: Uploads, request: S3Request, body: 
   if (verb === 'delete') return remove(store, request, body)
   if (verb === 'multipart_create') {
     const id = `upload-${uploads.size}-${store.requests.length}-${createHash('sha256').update(key).digest('hex')}`
-    uploads.set(id, { key, parts: new Map() })
+    const hasSums = request.headers['x-amz-checksum-algorithm'] === 'SHA256'
+    uploads.set(id, { key, hasSums, parts: new Map() })
     return xml(
       `<InitiateMultipartUploadResult><Key>${escaped(key)}</Key><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
     )
@@ -130,14 +141,7 @@ const execute = (store: ModelStore, uploads: Uploads, request: S3Request, body: 
   const id = query.get('uploadId') ?? ''
   const upload = uploads.get(id)
   if (upload === undefined || upload.key !== key) return problem(404, 'NoSuchUpload')
-  if (verb === 'multipart_part') {
-    const part = request.headers['x-amz-copy-source'] === undefined ? body : copied(store, request)
-    if (part === null) return problem(400, 'InvalidRequest')
-    const etag = `"${createHash('md5').update(part).digest('hex')}"`
-    upload.parts.set(Number(query.get('partNumber')), { body: part, etag })
-    if (part === body) return { status: 200, headers: { etag } }
-    return xml(`<CopyPartResult><ETag>${escaped(etag)}</ETag></CopyPartResult>`)
-  }
+  if (verb === 'multipart_part') return receivePart(store, upload, request, body, options)
   if (verb === 'multipart_abort') {
     uploads.delete(id)
     return { status: 204 }
@@ -145,14 +149,37 @@ const execute = (store: ModelStore, uploads: Uploads, request: S3Request, body: 
   return complete(store, uploads, id, upload, request, body)
 }
 
+const receivePart = (
+  store: ModelStore,
+  { hasSums, parts }: Upload,
+  request: S3Request,
+  body: Buffer,
+  { hasKey = false, copied = (part) => part }: S3ServerOptions,
+): Answer => {
+  const isCopy = request.headers['x-amz-copy-source'] !== undefined
+  const source = isCopy ? copiedFrom(store, request) : body
+  if (source === null) return problem(400, 'InvalidRequest')
+  const part = isCopy ? copied(source) : source
+  const md5 = createHash('md5').update(part)
+  const etag = `"${(hasKey ? md5.update('key') : md5).digest('hex')}"`
+  parts.set(Number(request.query.get('partNumber')), { body: part, etag })
+  const sum = hasSums ? sumOf(part) : null
+  if (!isCopy)
+    return { status: 200, headers: { etag, ...(sum === null ? {} : { 'x-amz-checksum-sha256': sum }) } }
+  const named = sum === null ? '' : `<ChecksumSHA256>${sum}</ChecksumSHA256>`
+  return xml(`<CopyPartResult><ETag>${escaped(etag)}</ETag>${named}</CopyPartResult>`)
+}
+
 /** The bytes of another object of the bucket; null if they are not there. */
-const copied = (store: ModelStore, { headers }: S3Request): Buffer | null => {
+const copiedFrom = (store: ModelStore, { headers }: S3Request): Buffer | null => {
   const [, source = ''] = /^\/?research\/(.*)$/.exec(String(headers['x-amz-copy-source'])) ?? []
   const found = store.objects.get(decodeURIComponent(source))?.body
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(String(headers['x-amz-copy-source-range'])) ?? []
   if (found === undefined || Number(to) >= found.length) return null
   return found.subarray(Number(from), Number(to) + 1)
 }
+
+const sumOf = (part: Buffer): string => createHash('sha256').update(part).digest('base64')
 
 /** As S3 has it: every part but the last has at least 5 MiB. */
 const PART_BYTES_MIN = 5 * 1_048_576
@@ -161,18 +188,20 @@ const complete = (
   store: ModelStore,
   uploads: Uploads,
   id: string,
-  { key, parts }: Upload,
+  { key, hasSums, parts }: Upload,
   request: S3Request,
   body: Buffer,
 ): Answer => {
   const named = [...String(body).matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part = '']) => ({
     number: Number(valueIn(part, 'PartNumber')),
     etag: unescaped(valueIn(part, 'ETag')),
+    sum: valueIn(part, 'ChecksumSHA256'),
   }))
   const found = named.map(({ number }) => parts.get(number))
   const isWrong = found.some((part, index) => {
     const isSmall = index < found.length - 1 && (part?.body.length ?? 0) < PART_BYTES_MIN
-    return part === undefined || isSmall || part.etag !== named[index]?.etag
+    const isUnproved = hasSums && part !== undefined && sumOf(part.body) !== named[index]?.sum
+    return part === undefined || isSmall || isUnproved || part.etag !== named[index]?.etag
   })
   if (named.length === 0 || isWrong) return problem(400, 'InvalidPart')
   const answer = put(store, request, Buffer.concat(found.flatMap((part) => part?.body ?? [])))

@@ -1,8 +1,10 @@
 /** A publish into a bucket: real rows and files, a model of the store, and what a failure at each step leaves. */
+import { createHash } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
+import { manifestSchema } from '../../../../src/storage/bucket/documents.js'
 import { fencePointer } from '../../../../src/storage/bucket/pointer.js'
 import { commitVersion } from '../../../../src/storage/bucket/publisher.js'
 import { readNote } from '../../../../src/storage/bucket/restore.js'
@@ -45,6 +47,43 @@ describe('a publish', () => {
     clock.advance(60 * DAY_MS)
     await publish(NEVER, 'RUN-2')
     expect(model.objects.get('report.html')?.body.toString()).toContain('new: lost_answer')
+  })
+})
+
+describe('the database of a night', () => {
+  const night = async (change: (base: Buffer) => Buffer | null) => {
+    const { publish, model, warehouse, log, current } = await nextTrial(['duckdb'])
+    const before = String(current().database)
+    const base = change(model.objects.get(before)?.body ?? Buffer.alloc(0))
+    if (base === null) model.objects.delete(before)
+    else model.write(before, base)
+    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+    await publish(NEVER, 'RUN-2')
+    const bodyOf = (key: string) => model.objects.get(key)?.body ?? Buffer.alloc(0)
+    const { database } = manifestSchema.parse(JSON.parse(String(bodyOf(String(current().manifest)))))
+    expect(bodyOf(database.key)).toHaveLength(database.bytes)
+    expect(createHash('sha256').update(bodyOf(database.key)).digest('hex')).toBe(database.sha256)
+    const uploaded = log.lines.find(({ message }) => message === 'uploaded')
+    const said = log.lines.filter(({ message }) => message.startsWith('the store does not copy parts'))
+    return { bytes: database.bytes, sent: Number(uploaded?.fields.sent_bytes), said: said.length }
+  }
+
+  test('is sent where it differs from that of the night before', async () => {
+    const { bytes, sent, said } = await night((base) => base)
+    expect(sent).toBeGreaterThan(0)
+    expect(sent).toBeLessThan(bytes)
+    expect(said).toBe(0)
+  })
+
+  test('is whole and proved although that of the night before is damaged, cut or gone', async () => {
+    const changed = await night((base) => Buffer.concat([base.subarray(0, -1), Buffer.from('?')]))
+    expect(changed.sent).toBeLessThan(changed.bytes)
+    expect(changed.said).toBe(0)
+    for (const damage of [(base: Buffer) => base.subarray(0, base.length / 2), () => null]) {
+      const { bytes, sent, said } = await night(damage)
+      expect(sent).toBeLessThanOrEqual(bytes)
+      expect(said).toBe(1)
+    }
   })
 })
 
