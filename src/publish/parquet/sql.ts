@@ -1,7 +1,7 @@
 /** Makes the SQL text of a publish from table declarations. Pure; `write-table.ts` runs the statements. */
 import type { Column } from '../../model/columns.js'
 import { literal, qualified, quote, withoutPattern } from '../../warehouse/connection/ddl.js'
-import { type PublishedTable, UNKNOWN_MONTH } from './tables.js'
+import { isPartitioned, type PartitionedTable, type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 
 /**
  * Counts the rows of every partition and computes its digest, in one scan. A digest is the sum of the hashes of the rows, once
@@ -29,16 +29,43 @@ const CHANGED_SURVEYS_TABLE = 'changed_surveys'
 
 /**
  * Stages the surveys of the changed partitions. DuckDB then reads only the row groups of a table that may hold their ids: a month of
- * 1,000,000 surveys takes a third of the CPU of a scan that computes the month of each row.
+ * 1,000,000 surveys takes a third of the CPU of a scan that computes the month of each row. `unknown` are the tables of which rows in an
+ * unknown month are staged too.
  */
-export const stageSurveys = (table: PublishedTable, surveyId: string, hasUnknownMonth: boolean): string => {
+export const stageSurveys = (unknown: readonly PartitionedTable[]): string =>
+  `CREATE OR REPLACE TEMP TABLE ${CHANGED_SURVEYS_TABLE} AS ${changedSurveys(unknown)}`
+
+const changedSurveys = (unknown: readonly PartitionedTable[]): string => {
   const known = `SELECT s.account, s.id, ${CREATED_MONTH} AS created_month FROM main.surveys s`
-  const others = `SELECT DISTINCT t.account, t.${quote(surveyId)}, ${literal(UNKNOWN_MONTH)}
-    FROM ${qualified(table.declaration)} t ANTI JOIN main.surveys s ON ${ofSurvey(table, surveyId, 's')}`
-  return `CREATE OR REPLACE TEMP TABLE ${CHANGED_SURVEYS_TABLE} AS SELECT c.partition_index, r.account, r.id
-    FROM (${hasUnknownMonth ? `${known} UNION ALL ${others}` : known}) r
+  const others = unknown.map(
+    (table) => `SELECT DISTINCT t.account, t.${quote(table.surveyId)}, ${literal(UNKNOWN_MONTH)}
+      FROM ${qualified(table.declaration)} t ANTI JOIN main.surveys s ON ${ofSurvey(table, 's')}`,
+  )
+  return `SELECT c.partition_index, r.account, r.id
+    FROM (${[known, ...others].join(' UNION ALL ')}) r
     JOIN temp.${CHANGED_TABLE} c ON c.account = r.account AND c.created_month = r.created_month`
 }
+
+/** Temporary table of the surveys for which a view is evaluated. */
+const EVALUATED_SURVEYS_TABLE = 'evaluated_surveys'
+
+/** Stages the surveys of the changed partitions, and of each account the one that was listed first: that listing decides which are new. */
+export const stageEvaluated = (unknown: readonly PartitionedTable[]): string =>
+  `CREATE OR REPLACE TEMP TABLE ${EVALUATED_SURVEYS_TABLE} AS
+  SELECT account, id FROM (${changedSurveys(unknown)})
+  UNION
+  SELECT account, arg_min(id, valid_from) FROM main.surveys_history GROUP BY account`
+
+/** The SQL of a view for these surveys alone. `tables` are those that it reads. */
+export const ofEvaluated = (sql: string, tables: readonly PartitionedTable[]): string =>
+  tables.reduce(
+    (text, table) =>
+      text.replaceAll(
+        new RegExp(`\\bmain\\.${table.declaration.name}\\b`, 'g'),
+        `(FROM ${qualified(table.declaration)} t SEMI JOIN temp.${EVALUATED_SURVEYS_TABLE} e ON ${ofSurvey(table, 'e')})`,
+      ),
+    sql,
+  )
 
 /** Temporary table of the rows of these partitions. */
 export const STAGED_TABLE = 'staged_partitions'
@@ -48,7 +75,7 @@ export const stageChanged = (table: PublishedTable): string =>
   `CREATE OR REPLACE TEMP TABLE ${STAGED_TABLE} AS
   SELECT c.partition_index, ${table.columns.map((column) => `${published(column)} AS ${quote(fileColumn(column))}`).join(', ')}
   FROM ${qualified(table.declaration)} t
-  JOIN ${table.surveyId === null ? `temp.${CHANGED_TABLE} c ON true` : `temp.${CHANGED_SURVEYS_TABLE} c ON ${ofSurvey(table, table.surveyId, 'c')}`}
+  JOIN ${isPartitioned(table) ? `temp.${CHANGED_SURVEYS_TABLE} c ON ${ofSurvey(table, 'c')}` : `temp.${CHANGED_TABLE} c ON true`}
   ORDER BY c.partition_index`
 
 /** Writes the partition with this index as one file, its rows sorted by key. */
@@ -98,15 +125,20 @@ const partitionColumns = ({ surveyId }: PublishedTable): string =>
 
 const CREATED_MONTH = `coalesce(strftime(s.created_at, '%Y-%m'), ${literal(UNKNOWN_MONTH)})`
 
+/** The partition of the survey that each account was first listed with. */
+export const FIRST_LISTED = `SELECT f.account, ${CREATED_MONTH} AS created_month
+  FROM (SELECT account, arg_min(id, valid_from) AS id FROM main.surveys_history GROUP BY account) f
+  LEFT JOIN main.surveys s ON s.account = f.account AND s.id = f.id`
+
 /** Joins the rows `t` with the survey that their column `surveyId` names. Only equality spares DuckDB a scan, but no null is equal. */
-const ofSurvey = ({ columns }: PublishedTable, surveyId: string, surveys: string): string => {
+const ofSurvey = ({ columns, surveyId }: PartitionedTable, surveys: string): string => {
   const isNullable = columns.some(({ name, nullable }) => name === surveyId && nullable)
   return `${surveys}.account = t.account AND ${surveys}.id ${isNullable ? 'IS NOT DISTINCT FROM' : '='} t.${quote(surveyId)}`
 }
 
 /** The rows of a table as `t`; in a partitioned table, joined with their survey as `s`. */
 const source = (table: PublishedTable): string =>
-  table.surveyId === null
-    ? `${qualified(table.declaration)} t`
-    : `${qualified(table.declaration)} t LEFT JOIN (SELECT account, id, created_at FROM main.surveys) s
-        ON ${ofSurvey(table, table.surveyId, 's')}`
+  isPartitioned(table)
+    ? `${qualified(table.declaration)} t LEFT JOIN (SELECT account, id, created_at FROM main.surveys) s
+        ON ${ofSurvey(table, 's')}`
+    : `${qualified(table.declaration)} t`

@@ -3,7 +3,15 @@ import { surveys } from '../../model/tables.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
 import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
-import { PUBLISHED_TABLES, type PublishedTable } from './tables.js'
+import { CHANGED_COLUMNS, CHANGED_TABLE, ofEvaluated, stageEvaluated } from './sql.js'
+import {
+  isPartitioned,
+  type Partition,
+  PUBLISHED_TABLES,
+  type PublishedTable,
+  type PublishedView,
+  UNKNOWN_MONTH,
+} from './tables.js'
 
 /** Runs `work` while temporary tables hold the rows of the views. For the default list this takes a third of the CPU. */
 export const withStagedViews = <Result>(
@@ -24,6 +32,34 @@ export const withStagedViews = <Result>(
     work,
   )
 }
+
+/** Runs `work` while a temporary table holds the rows of a view in these partitions, and perhaps rows in others. */
+export const withStagedPartitions = async <Result>(
+  sql: Sql,
+  view: PublishedView,
+  partitions: readonly Partition[],
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  const tables = tablesOf(view).filter(isPartitioned)
+  await stagePartitions(sql, partitions)
+  await sql.run(stageEvaluated(hasUnknownMonth(partitions) ? tables : []))
+  const ofPartitions = { ...view.view, sql: ofEvaluated(view.view.sql, tables) }
+  return await withTemporaryViews(sql, [ofPartitions], [ofPartitions.name], work)
+}
+
+export const stagePartitions = (sql: Sql, partitions: readonly Partition[]): Promise<void> =>
+  sql.stage(
+    CHANGED_TABLE,
+    CHANGED_COLUMNS,
+    partitions.map(({ account, created_month }, index) => ({
+      account,
+      created_month,
+      partition_index: index,
+    })),
+  )
+
+export const hasUnknownMonth = (partitions: readonly Partition[]): boolean =>
+  partitions.some(({ created_month }) => created_month === UNKNOWN_MONTH)
 
 const reads = (
   { sql }: ViewDeclaration,

@@ -23,6 +23,17 @@ export interface PublishedTable {
   readonly layout: string
 }
 
+export interface PublishedView extends PublishedTable {
+  readonly view: ViewDeclaration
+}
+
+/** A table that is not one file. */
+export interface PartitionedTable extends PublishedTable {
+  readonly surveyId: string
+}
+
+export const isPartitioned = (table: PublishedTable): table is PartitionedTable => table.surveyId !== null
+
 /** The partition of a file; both are null for a table that is one file. */
 export interface Partition {
   readonly account: string | null
@@ -43,13 +54,13 @@ const publishedTable = (
   view: ViewDeclaration | null = null,
 ): PublishedTable => {
   const { schema, name, comment, key } = declaration
-  const isPartitioned = schema === 'main' && (view === null || key.some((name) => TIMES.includes(name)))
+  const hasPartitions = schema === 'main' && (view === null || key.some((name) => TIMES.includes(name)))
   return {
     declaration,
     view,
     directory: schema === 'main' ? name : `${schema}/${name}`,
-    surveyId: isPartitioned ? surveyIdOf(declaration) : null,
-    columns: declaration.columns.filter((column) => !isPartitioned || column.name !== 'account'),
+    surveyId: hasPartitions ? surveyIdOf(declaration) : null,
+    columns: declaration.columns.filter((column) => !hasPartitions || column.name !== 'account'),
     layout: createHash('sha256')
       .update(
         JSON.stringify([
@@ -70,14 +81,21 @@ const surveyIdOf = ({ columns }: TableDeclaration): string =>
 export const PUBLISHED_TABLES: readonly PublishedTable[] = ALL_TABLES.map((table) => publishedTable(table))
 
 /** The views of these names, in the order of creation. */
-export const publishedViews = (names: readonly string[]): readonly PublishedTable[] =>
-  ALL_VIEWS.filter(({ name }) => names.includes(name)).map((view) => publishedTable(view, view))
+export const publishedViews = (names: readonly string[]): readonly PublishedView[] =>
+  ALL_VIEWS.filter(({ name }) => names.includes(name)).map((view) => ({
+    ...publishedTable(view, view),
+    view,
+  }))
 
 /** The only partition of a table without rows, so that readers find a file with its columns. */
 export const emptyPartition = ({ surveyId }: PublishedTable): Partition =>
   surveyId === null
     ? { account: null, created_month: null }
     : { account: 'none', created_month: UNKNOWN_MONTH }
+
+/** Identifies a partition of a table. A path would not, because in a bucket each version of a file has a key of its own. */
+export const nameOf = ({ account, created_month }: Partition): string =>
+  JSON.stringify([account, created_month])
 
 /** The path of a partition's file, relative to the directory of a version. */
 export const fileOf = ({ directory }: PublishedTable, { account, created_month }: Partition): string =>

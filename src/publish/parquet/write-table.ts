@@ -11,8 +11,6 @@ import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { syncToDisk } from '../replace-file.js'
 import { checksum, type Manifest, type PublishedFile, tableIn } from './manifest.js'
 import {
-  CHANGED_COLUMNS,
-  CHANGED_TABLE,
   copyPartition,
   digestFiles,
   digestPartitions,
@@ -20,8 +18,17 @@ import {
   stageChanged,
   stageSurveys,
 } from './sql.js'
-import { withStagedViews } from './stage-views.js'
-import { emptyPartition, fileOf, type Partition, type PublishedTable, UNKNOWN_MONTH } from './tables.js'
+import { hasUnknownMonth, stagePartitions, withStagedPartitions, withStagedViews } from './stage-views.js'
+import {
+  emptyPartition,
+  fileOf,
+  isPartitioned,
+  nameOf,
+  type Partition,
+  type PublishedTable,
+  type PublishedView,
+} from './tables.js'
+import type { ViewPartition } from './view-changes.js'
 
 /** The version whose unchanged files are kept. */
 export interface BaseVersion {
@@ -60,6 +67,35 @@ export const keepView = (writing: TableWriting, view: PublishedTable) => {
   return writePartitions(writing, view, partitions, (work) => withStagedViews(writing.sql, [view], work))
 }
 
+/** The files of a view of partitions. It is evaluated for those that changed or cannot be kept, some at a time. */
+export const writeView = async (
+  writing: TableWriting,
+  view: PublishedView,
+  partitions: readonly ViewPartition[],
+) => {
+  const stored = storedFiles(writing.base, view)
+  const files = new Map<string, PublishedFile>()
+  const evaluated: ViewPartition[] = []
+  for (const partition of partitions) {
+    const file = stored.get(nameOf(partition))
+    if (partition.isChanged || (file !== undefined && !(await writing.base?.keep(file))))
+      evaluated.push(partition)
+    else if (file !== undefined) files.set(nameOf(file), file)
+  }
+  for (const batch of batchesOf(evaluated)) {
+    throwIfAborted(writing.signal)
+    const names = batch.map(nameOf)
+    await withStagedPartitions(writing.sql, view, batch, async () => {
+      const found = (await partitionsOf(writing.sql, view)).filter((one) => names.includes(nameOf(one)))
+      for (const file of await writePartitions(writing, view, found, (work) => work()))
+        files.set(nameOf(file), file)
+    })
+  }
+  if (files.size > 0) return partitions.flatMap((partition) => files.get(nameOf(partition)) ?? [])
+  const none = { ...emptyPartition(view), ...NO_ROWS, path: fileOf(view, emptyPartition(view)) }
+  return writePartitions(writing, view, [none], (work) => withStagedPartitions(writing.sql, view, [], work))
+}
+
 const writePartitions = async (
   writing: TableWriting,
   table: PublishedTable,
@@ -83,9 +119,6 @@ const writePartitions = async (
   if (changed.length > 0) await staged(rewrite)
   return partitions.flatMap((partition) => files.get(nameOf(partition)) ?? [])
 }
-
-/** Identifies a partition of a table. A path would not, because in a bucket each version of a file has a key of its own. */
-const nameOf = ({ account, created_month }: Partition): string => JSON.stringify([account, created_month])
 
 const partitionRow = z.object({
   account: varcharCell.nullable(),
@@ -127,8 +160,10 @@ export const holds = (file: Digest | undefined, { rows, digest }: Digest): boole
 const STAGED_ROWS_MAX = 100_000
 
 /** Groups partitions that are staged together. A partition with more rows than the limit is a group of its own. */
-const batchesOf = (changed: readonly StoredPartition[]): readonly (readonly StoredPartition[])[] => {
-  const batches: StoredPartition[][] = []
+const batchesOf = <Counted extends Pick<StoredPartition, 'rows'>>(
+  changed: readonly Counted[],
+): readonly (readonly Counted[])[] => {
+  const batches: Counted[][] = []
   let rowsInLast = 0
   for (const partition of changed) {
     rowsInLast += partition.rows
@@ -146,13 +181,8 @@ const write = async (
   table: PublishedTable,
   changed: readonly StoredPartition[],
 ): Promise<readonly PublishedFile[]> => {
-  await sql.stage(
-    CHANGED_TABLE,
-    CHANGED_COLUMNS,
-    changed.map(({ account, created_month }, index) => ({ account, created_month, partition_index: index })),
-  )
-  const hasUnknownMonth = changed.some(({ created_month }) => created_month === UNKNOWN_MONTH)
-  if (table.surveyId !== null) await sql.run(stageSurveys(table, table.surveyId, hasUnknownMonth))
+  await stagePartitions(sql, changed)
+  if (isPartitioned(table)) await sql.run(stageSurveys(hasUnknownMonth(changed) ? [table] : []))
   await sql.run(stageChanged(table))
   try {
     for (const [index, { path }] of changed.entries()) {

@@ -1,18 +1,22 @@
 /** Writes the changed files of a version below a directory, and makes its manifest. The caller says which unchanged files stay. */
 import { dirname, join } from 'node:path'
 import { sum } from 'd3-array'
+import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { throwIfAborted } from '../../base/signals.js'
 import { packageVersion } from '../../base/version.js'
 import type { ViewName } from '../../model/publish-formats.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
+import { varcharCell } from '../../warehouse/connection/cells.js'
 import { columnPaths, type Database, type Sql } from '../../warehouse/connection/database.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
 import { type Manifest, type ManifestTable, type PublishedFile, tableIn } from './manifest.js'
-import { tablesOf, withStagedViews } from './stage-views.js'
-import { PUBLISHED_TABLES, type PublishedTable, publishedViews } from './tables.js'
-import { keepView, type TableWriting, writeTable } from './write-table.js'
+import { FIRST_LISTED } from './sql.js'
+import { withStagedViews } from './stage-views.js'
+import { isPartitioned, PUBLISHED_TABLES, type PublishedTable, publishedViews } from './tables.js'
+import { hasChanged, partitionsOfView } from './view-changes.js'
+import { keepView, type TableWriting, writeTable, writeView } from './write-table.js'
 
 interface VersionWriting extends Omit<TableWriting, 'sql'> {
   readonly database: Database
@@ -43,40 +47,25 @@ const writeTables = async (
 ): Promise<readonly ManifestTable[]> => {
   // A column that was added to a table with rows is nullable, despite its declaration. So is every column of a view.
   const required = await columnPaths(writing.sql, 'NOT is_nullable')
-  const written = async (table: PublishedTable, write: typeof writeTable) =>
-    manifestTable(table, await write(writing, table), required)
   const tables: ManifestTable[] = []
-  for (const table of PUBLISHED_TABLES) tables.push(await written(table, writeTable))
+  const write = async (table: PublishedTable, files: Promise<readonly PublishedFile[]>) =>
+    tables.push(manifestTable(table, await files, required))
+  for (const table of PUBLISHED_TABLES) await write(table, writeTable(writing, table))
+  const versions = { tables: [...tables], base: writing.base?.manifest ?? null }
   const views = publishedViews(writing.views)
-  const changed = views.filter((view) => hasChanged(view, tables, writing.base))
+  const firstListed = await writing.sql.rows(partitionSchema, FIRST_LISTED)
+  for (const view of views.filter(isPartitioned))
+    await write(view, writeView(writing, view, partitionsOfView(view, versions, firstListed)))
+  const others = views.filter((view) => !isPartitioned(view))
+  const changed = others.filter((view) => hasChanged(view, versions))
   await withStagedViews(writing.sql, changed, async () => {
-    for (const view of views) tables.push(await written(view, changed.includes(view) ? writeTable : keepView))
+    for (const view of others)
+      await write(view, changed.includes(view) ? writeTable(writing, view) : keepView(writing, view))
   })
-  return tables
+  return [...PUBLISHED_TABLES, ...views].flatMap((table) => tableIn({ tables }, table) ?? [])
 }
 
-/**
- * Whether a table that the view reads has other rows than in the base, or the base lacks the view in its present form. A base of a bucket
- * does not list files that the bucket has lost.
- */
-const hasChanged = (
-  view: PublishedTable,
-  tables: readonly ManifestTable[],
-  base: TableWriting['base'],
-): boolean => {
-  const known = base === null ? undefined : tableIn(base.manifest, view)
-  if (base === null || known?.layout !== view.layout) return true
-  if (sum(known.files.map(({ bytes }) => bytes)) !== known.bytes) return true
-  return tablesOf(view).some((table) => {
-    const [now, before] = [tableIn({ tables }, table), tableIn(base.manifest, table)]
-    return now?.layout !== before?.layout || digestsOfFiles(now) !== digestsOfFiles(before)
-  })
-}
-
-const digestsOfFiles = (table: ManifestTable | undefined): string =>
-  JSON.stringify(
-    table?.files.map(({ account, created_month, rows, digest }) => [account, created_month, rows, digest]),
-  )
+const partitionSchema = z.object({ account: varcharCell, created_month: varcharCell })
 
 const manifestTable = (
   { declaration: { schema, name, comment, columns }, layout, view }: PublishedTable,

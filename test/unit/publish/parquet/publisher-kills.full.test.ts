@@ -3,7 +3,10 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { PUBLISHED_VIEWS } from '../../../../src/model/publish-formats.js'
+import { createLacks } from '../../../../src/publish/file-system-lacks.js'
 import { isIntact } from '../../../../src/publish/parquet/manifest.js'
+import { NEVER } from '../../../support/storage/bucket.js'
 import { chance } from '../../../support/suite/chance.js'
 import { minute } from '../../../support/time/instants.js'
 import {
@@ -22,7 +25,7 @@ const FIXTURE = new URL('fixtures/publish-and-die.mjs', import.meta.url).pathnam
 const publishedOnce = publishedCopies(async ({ account }) => {
   await list(account, [survey(1)], minute(0), 'full')
   await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-})
+}, PUBLISHED_VIEWS)
 
 /** Resolves with the output of the process, and the signal that ended it. */
 const publishElsewhere = (directory: string, killAt: number) =>
@@ -49,9 +52,9 @@ const expectWhole = async (version: string, where: string): Promise<number> => {
 }
 
 const expectNextPublishes = async (warehouse: TestWarehouse, where: string): Promise<void> => {
-  await publishParquet(warehouse)
+  await publishParquet(warehouse, createLacks(warehouse.log), NEVER, PUBLISHED_VIEWS)
   const version = await expectWhole(currentOf(warehouse), where)
-  expect(await tablesThatDiffer(warehouse), where).toEqual([])
+  expect(await tablesThatDiffer(warehouse, currentOf(warehouse), PUBLISHED_VIEWS), where).toEqual([])
   expect((await readdir(parquetOf(warehouse))).toSorted(), where).toEqual(['current', 'versions'])
   const kept = await readdir(join(parquetOf(warehouse), 'versions'))
   expect(kept.toSorted(), where).toEqual(
