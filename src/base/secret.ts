@@ -3,7 +3,7 @@
  * Only `reveal()` returns the text: to send a credential, to redact texts, and to take an address apart.
  */
 import { inspect } from 'node:util'
-import { encodedPatterns } from './encoded-secret.js'
+import { replacerOf } from './encoded-secret.js'
 
 export class Secret {
   readonly #text: string
@@ -73,10 +73,9 @@ const REDACTED_LENGTH_MIN = 4
  * exception. `encoded-secret` lists the encodings in which it is found.
  */
 export const createRedactor = (secrets: readonly Secret[]): ((text: string) => string) => {
-  const texts = new Set(secrets.map((secret) => secret.reveal()))
-  const patterns = [...texts]
-    .filter((text) => text.length >= REDACTED_LENGTH_MIN)
-    .sort((a, b) => b.length - a.length)
-    .flatMap(encodedPatterns)
-  return (text) => patterns.reduce((redacted, pattern) => redacted.replaceAll(pattern, REDACTED), text)
+  const texts = secrets.map((secret) => secret.reveal())
+  return replacerOf(
+    texts.filter((text) => text.length >= REDACTED_LENGTH_MIN),
+    REDACTED,
+  )
 }

@@ -10,7 +10,7 @@ import { onOneLine } from '../model/data-problem-names.js'
 import type { PlanReport, RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { summaryLines } from '../model/run-record.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
-import { type Settings, type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
+import { type Settings, secretsOf } from '../settings/settings.js'
 import { requireShardLayout } from '../storage/directory.js'
 import { requireWarehouse } from '../storage/open.js'
 import { runAccount } from '../sync/run.js'
@@ -51,6 +51,7 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
 export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, observer, onSource, createTransport, requested } = options
   const command = requested === undefined ? 'sync' : 'sync --surveys'
+  const redact = createRedactor(secretsOf(settings))
   let plan: PlanReport | null = null
   const report = await runAndPublish({ ...options, command }, async ({ database, storage }) => {
     const only = requested === undefined ? null : await findRequested(database, requested, settings)
@@ -71,7 +72,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
           onSource(account.name, () => source.usage())
           const report = await runAccount({
             source,
-            warehouse: recordingWithout(settings, accountWarehouse(database, account.name)),
+            warehouse: recordingRedacted(accountWarehouse(database, account.name), redact),
             clock: systemClock,
             log,
             observer,
@@ -129,14 +130,14 @@ const replacePlan = async (
 }
 
 /** The message of a bug is recorded as the reason of a failed run, and it may contain a token. */
-const recordingWithout = (settings: SettingsWithSecrets, warehouse: AccountWarehouse): AccountWarehouse => {
-  const redact = createRedactor(secretsOf(settings))
-  return {
-    ...warehouse,
-    finishRun: (report) =>
-      warehouse.finishRun({ ...report, reason: report.reason === null ? null : redact(report.reason) }),
-  }
-}
+const recordingRedacted = (
+  warehouse: AccountWarehouse,
+  redact: (text: string) => string,
+): AccountWarehouse => ({
+  ...warehouse,
+  finishRun: (report) =>
+    warehouse.finishRun({ ...report, reason: report.reason === null ? null : redact(report.reason) }),
+})
 
 /** The summary, with a newline at its end: a section for each account, the published files, and how the run ended. */
 export const render = (report: SyncReport, { elapsedMs, colour = false }: Summary = {}): string =>

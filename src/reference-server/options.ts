@@ -94,7 +94,7 @@ const settingsSchema = z.object({
   host: give('an address of this machine, such as 127.0.0.1', z.string().min(1)),
   seed: wholeNumber('the seed of the world', 0, Number.MAX_SAFE_INTEGER),
   surveys: wholeNumber('the surveys of each account', 0, 1_000_000),
-  accounts: wholeNumber('the number of accounts', 1, 100),
+  accounts: wholeNumber('the number of accounts', 1, 2_000),
   pageSize: wholeNumber('the records per page', 1, 1_000),
   rateLimit: give('requests per time, such as 60/60s or 5/300ms', rateLimit),
   rateWindow: oneOf(RATE_WINDOWS),

@@ -112,7 +112,7 @@ const fileWith = (key: string) =>
     )
 
 const MIB = 1_048_576
-const ACCOUNTS_MAX = 100
+const ACCOUNTS_MAX = 2_000
 
 const account = section({
   name: setting(accountName, '1 to 64 of A-Z a-z 0-9 _ -')

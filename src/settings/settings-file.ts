@@ -125,7 +125,7 @@ interface Note {
   written?: string
 }
 
-const NODES_MAX = 2_000
+const NODES_MAX = 50_000
 const DEPTH_MAX = 16
 
 /**

@@ -83,6 +83,20 @@ test('any secret in any encoding is found, and a text without it stays', () => {
   )
 })
 
+test('each of a thousand secrets is found', () => {
+  const secrets = Array.from({ length: 1_000 }, (_, place) => `tok/${place}+"${place * 7919}"=&\\end`)
+  const redact = createRedactor(secrets.map((secret) => new Secret(secret)))
+  const encoded = secrets.map((secret, place) => WHOLE[place % WHOLE.length]?.[1](secret) ?? '')
+  expect(redact(encoded.join('\n')).split('\n')).toEqual(secrets.map(() => REDACTED))
+})
+
+test('of secrets that overlap, nothing stays', () => {
+  const redact = createRedactor(['abcdefgh', 'efghijkl', 'bcdefghijklmno'].map((text) => new Secret(text)))
+  expect(redact('-abcdefgh-abcdefghijkl-abcdefghijklmno-efghijklabcdefgh-')).toBe(
+    `-${REDACTED}-${REDACTED}-${REDACTED}-${REDACTED}${REDACTED}-`,
+  )
+})
+
 test('a token of one to three characters redacts no word of ours', () => {
   for (const token of ['a', 'ru', 'run', '%', '&'])
     expect(createRedactor([new Secret(token)])('a run & its end, 100 %')).toBe('a run & its end, 100 %')

@@ -82,7 +82,7 @@ describe('the settings file', () => {
     }),
   )('that %s is refused', async (_, yaml) => {
     expect(await problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([
-      'settings.yaml:1: has more than 2000 values or 16 levels, including aliases; a settings file is smaller',
+      'settings.yaml:1: has more than 50000 values or 16 levels, including aliases; a settings file is smaller',
     ])
   })
 })
