@@ -133,7 +133,12 @@ const daysOf = ({
 }: DailyRecords): string => {
   const keys = key.map(({ name }) => name).join(', ')
   return `WITH ${steps},
-${periodSteps(observations, `main.${observations.history.name}`)},
+-- Without the indicators, which would pass all steps: they come last, and only those that are selected.
+counts AS (
+  SELECT ${keys}, observed_at, "day", day_before, interviews_count
+  FROM main.${observations.history.name}
+),
+${periodSteps(observations, 'counts')},
 ${knownDaySteps(observations)},
 -- The days of the setting daily_windows say on which day each interview started, also for days that were not read.
 windows AS (
@@ -196,9 +201,10 @@ SELECT
   g."day",
   g.gained,
   CASE WHEN g.gained IS NOT NULL THEN g.days_gained END AS gained_days,
-  ${listed(indicators, 'g')},
+  ${listed(indicators, 'h')},
   g.observed_at
 FROM gains g
+JOIN main.${observations.history.name} h ON ${key.map(({ name }) => `h.${name} = g.${name}`).join(' AND ')} AND h.observed_at = g.observed_at
 LEFT JOIN main.surveys s ON s.account = g.account AND s.id = g.survey_id${joins}`
 }
 
