@@ -17,7 +17,7 @@ export const LEVEL_INTERVIEWS_MIN = 50
 /** A survey in fieldwork is in its soft launch up to this part of its target. */
 export const SOFT_LAUNCH_MAX = 0.1
 
-/** Without the noise of binary fractions, in which 1.2 * 12 is below 14.4, and 0.8 * 0.4 above 0.32. */
+/** Without the noise of binary fractions, in which 1.2 * 12 is below 14.4, and 0.8 * 0.4 above 0.32. The quotient of two counts has none. */
 const partOf = (part: number, sold: string): string => `round(${part} * ${sold}, 6)`
 
 export const percent = (rate: string): string => `TRY_CAST(round(100 * ${rate}) AS BIGINT) || '%'`
@@ -52,7 +52,7 @@ const IS_COLLECTING = `(status = 'fieldwork' AND coalesce(interviews_count < nul
 /** Columns over those counts and the columns of `survey_pace`. */
 export const CHECKED_FACTS = `${IS_COLLECTING} AS is_collecting,
     coalesce(
-      status = 'pending' OR (${IS_COLLECTING} AND CAST(interviews_count AS DOUBLE) <= ${SOFT_LAUNCH_MAX} * sample_size), false
+      status = 'pending' OR (${IS_COLLECTING} AND CAST(interviews_count AS DOUBLE) / nullif(sample_size, 0) <= ${SOFT_LAUNCH_MAX}), false
     ) AS is_soft_launch,
     CAST(dropped AS DOUBLE) / nullif(total_interviews, 0) AS total_drop_out_rate,
     CAST(quota_full AS DOUBLE) / nullif(total_interviews, 0) AS total_quota_full_rate,
@@ -146,7 +146,7 @@ const moved = (name: string, word: string, base: string, byHowMuch: string): Che
   const [recent, earlier] = [`recent_${name}_rate`, `earlier_${name}_rate`]
   return {
     hasFloor,
-    when: `${hasFloor} AND ${byHowMuch} >= ${RATE_MOVED_MIN}`,
+    when: `${hasFloor} AND round(${byHowMuch}, 6) >= ${RATE_MOVED_MIN}`,
     text: `'${word} from ' || ${percent(earlier)} || ' to ' || ${percent(recent)}`,
     numbers: {
       [`${name}_before_percent`]: percentNumber(earlier),

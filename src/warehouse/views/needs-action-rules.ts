@@ -275,7 +275,7 @@ export const RULES: readonly Rule[] = [
     level: `undecided, or taken back in a week: ${wholePercent(MOVING_MIN)} of the missing ones`,
     floor: `${wholePercent(END_GAME_MIN)} of the target; for starts, ${INTERVIEWS_MIN} interviews in the days of the pace`,
     example: '15 missing, 6 undecided, 5 taken back in a week, about 18 more starts at the present rate',
-    when: `is_open AND CAST(interviews_count AS DOUBLE) >= ${END_GAME_MIN} * sample_size
+    when: `is_open AND CAST(interviews_count AS DOUBLE) / sample_size >= ${END_GAME_MIN}
     AND greatest(undecided, taken_back) >= ${MOVING_MIN} * missing`,
     text: `concat_ws(
       ', ',

@@ -134,7 +134,7 @@ sources_behind AS (
     sum(behind) AS behind,
     first(sample_source_id ORDER BY behind DESC, sample_source_id ASC) AS source_behind_most
   FROM main.sample_source_pace
-  WHERE behind >= ${BEHIND_MIN} * sample_size AND behind > 0
+  WHERE CAST(behind AS DOUBLE) / nullif(sample_size, 0) >= ${BEHIND_MIN}
   GROUP BY ALL
 ),
 source_interviews AS (

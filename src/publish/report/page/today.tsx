@@ -218,7 +218,7 @@ const Behind = ({ of, page: { rows, formats } }: PartProps & { readonly of: Wait
     {(rows.sources.get(keyOf(of)) ?? [])
       .filter(
         ({ behind, sample_size }) =>
-          behind !== null && behind > 0 && behind >= BEHIND_MIN * (sample_size ?? 0),
+          behind !== null && sample_size !== null && sample_size > 0 && behind / sample_size >= BEHIND_MIN,
       )
       .slice(0, SOURCES_NAMED_MAX)
       .map(({ name, behind }, index) => (

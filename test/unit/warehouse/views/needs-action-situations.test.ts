@@ -299,6 +299,10 @@ const ALARMING: Readonly<Record<string, Situation>> = {
       'end_game: 15 missing, 6 undecided, 5 taken back in a week, about 18 more starts at the present rate',
     ],
   },
+  'the end game, from nine tenths on': {
+    night: nightly({ complete: 4.95, pending_analysis: 0.3, target: 110 }),
+    expected: ['end_game: 11 missing, 6 undecided, about 12 more starts at the present rate'],
+  },
   'the end game of a small survey': {
     night: nightly({ complete: 2.3, pending_analysis: 0.1, target: 50 }),
     expected: ['end_game: 4 missing, 2 undecided'],
@@ -387,6 +391,10 @@ const ALARMING: Readonly<Record<string, Situation>> = {
     night: changing(13, { complete: 5, screen_out: 2 }, { complete: 5, screen_out: 5 }),
     expected: ['rates_moved: incidence from 71% to 50%'],
   },
+  'incidence fell by a tenth, exactly': {
+    night: changing(13, { complete: 6, screen_out: 4 }, { complete: 5, screen_out: 5 }),
+    expected: ['rates_moved: incidence from 60% to 50%'],
+  },
   'drop-out rose, and is below the level': {
     night: changing(13, { complete: 9, incomplete: 0 }, { complete: 9, incomplete: 2 }),
     expected: ['rates_moved: drop-out from 0% to 18%'],
@@ -415,6 +423,11 @@ const ALARMING: Readonly<Record<string, Situation>> = {
       'Panel C': { complete: 4, target: 100 },
     },
     expected: ['sources_behind: 2 sources trail their survey, by 91 interviews'],
+  },
+  'one source behind by a tenth of its target': {
+    night: nightly({ complete: 5 }),
+    sources: { 'Panel A': { complete: 18, target: 30 }, 'Panel B': { complete: 12, target: 30 } },
+    expected: ['sources_behind: 1 source trails its survey, by 3 interviews'],
   },
   'one source behind': {
     night: nightly({ complete: 5 }),
@@ -604,7 +617,7 @@ test('the levels of the settings count in place of the defaults, and a level tha
   const { drop_out, incidence, quota_full, quality_rejects, source_rejects, ...others } = byDefault
   expect(off).toEqual({ ...others, rates_moved: others.rates_moved + 1, soft_launch: 1 })
   const strict = await kindsWith({ drop_out: 0.15, rejected: 0.1 })
-  expect(strict).toMatchObject({ drop_out: 6, rates_moved: 1, source_rejects: 3 })
+  expect(strict).toMatchObject({ drop_out: 6, rates_moved: 2, source_rejects: 3 })
 })
 
 test('each rule has an example that a situation shows', async () => {
