@@ -11,6 +11,7 @@ test.each([
   ['export', /^export, CSV from Parquet .*\d$/m],
   ['nights', /^ +300 +300 changed .*\d$/m],
   ['report', /^60 +60 +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m, ['60']],
+  ['years', /^verify --local, CPU s +[\d.]+ +[\d.]+ x$/m, ['1', '--surveys', '10']],
   ['views', /^record_changes +\d+ +[\d.]+ +[\d.]+$/m, ['20']],
   ['size', /^300 +6 +[\d.]+/m],
   ['blocks', /^500 read: surveys +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m],

@@ -34,12 +34,15 @@ const CLOSED = {
   versions: [3, 1],
   createdOver: 690,
   newest: 'now() - INTERVAL 70 DAY',
+  listedAt: 'now() - INTERVAL 1 DAY',
   readAt: 'now() - to_hours(24 + (survey % 400)::INTEGER)',
   status: `'complete'`,
 }
 
 /** The ids that the API lists as changed: most of them the newest. */
 let changed = []
+/** The number of all surveys. */
+let known = 0
 /** The process that is measured, and its CPU time at its first request, its first survey, and its last request. */
 let measured
 
@@ -52,7 +55,7 @@ const server = createServer((request, response) => {
     measured.last = cpuOf(measured.pid)
   })
   response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(answerOf(url.pathname, url.searchParams, changed)))
+  response.end(JSON.stringify(answerOf(url.pathname, url.searchParams, changed, known)))
 })
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
@@ -75,6 +78,7 @@ server.close()
 server.closeAllConnections()
 
 async function measureSize(root, surveys, format, row) {
+  known = surveys
   const built = join(root, String(surveys))
   if (!existsSync(join(built, 'work.duckdb'))) {
     await mkdir(built, { recursive: true })

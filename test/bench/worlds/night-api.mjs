@@ -4,21 +4,27 @@ import { INTERVIEW_STATUSES } from '../../../dist/model/fields.js'
 const SOURCES = 2
 const PAGE_SIZE = 50
 
-/** The body of an answer. `changed` are the ids that the list shows. */
-export const answerOf = (path, query, changed) => {
-  if (path.endsWith('/surveys')) return paged('surveys', changed.map(survey), Number(query.get('page') ?? 1))
+/** The body of an answer. `changed` are the ids that the list of changes shows, `surveys` is the number of all. */
+export const answerOf = (path, query, changed, surveys) => {
+  if (path.endsWith('/surveys'))
+    return paged(
+      'surveys',
+      changed.map(survey),
+      Number(query.get('page') ?? 1),
+      query.has('updated_since') ? changed.length : surveys,
+    )
   const id = Number(/surveys\/(\d+)\//.exec(path)?.[1])
   const sources = Array.from({ length: SOURCES }, (_, at) => source(id * 100 + at))
   if (path.endsWith('/sample_sources')) return paged('sample_sources', sources, 1)
   return { fieldwork_progress: progress(id, Number(query.get('sample_source_id') ?? id)) }
 }
 
-function paged(name, rows, page) {
+function paged(name, rows, page, total = rows.length) {
   const pages = Math.max(1, Math.ceil(rows.length / PAGE_SIZE))
   return {
     [name]: rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE),
     pagination: {
-      ...{ current_page: page, total_pages: pages, total_count: rows.length },
+      ...{ current_page: page, total_pages: pages, total_count: total },
       ...{ next_page: page < pages ? page + 1 : null, prev_page: page > 1 ? page - 1 : null },
     },
   }
