@@ -146,7 +146,7 @@ export const differentViews = (sql: Sql) =>
   )
 
 /**
- * The SQL of a view as DuckDB stores it, after parsing. Sets in a parsed statement have no order, so no view of ours excludes two columns
+ * The SQL of a view as DuckDB stores it, after parsing. Sets in a parsed statement have no order, so no view of ours excludes or replaces two columns
  * of a star.
  */
 const asStored = (sql: string): string => `json_deserialize_sql(json_serialize_sql(${sql}))`

@@ -55,65 +55,54 @@ export const observationsSql = (history: TableDeclaration, reconstructed?: Table
 
 /**
  * Steps that end with `day_statuses`: a row per record and known day, with `as_of` (the last known day of the record), and of the survey on
- * that day `opened` (it was in fieldwork) and `stops` (how often its status had been another one). `counts` is SQL for further columns of
- * these rows. The step `last_gains` has `last_gain_at`.
+ * that day `opened` (it was in fieldwork) and `stops` (how often its status had been another one). Of the days on which neither the record
+ * nor a status other than fieldwork changed, only the first and the last one have a row, and `days_after` the first one is not 0. `counts`
+ * is SQL for further columns of these rows. The step `last_gains` has `last_gain_at`.
  */
 export const dayStatusSteps = (observations: Observations, counts: string): string => {
   const { current, history, reconstructed } = observations
   const key = current.key.join(', ')
-  return `observations AS NOT MATERIALIZED (
-  ${observationsSql(history, reconstructed)}
-),
-read_since AS (
-  SELECT ${key}, progress_day - ${READ_DAYS} AS since
+  // Not a step: DuckDB 1.5 forgets NOT MATERIALIZED in a view, and would write a copy of all history to the disk.
+  const rows = `(
+    ${observationsSql(history, reconstructed).replaceAll('\n', '\n  ')}
+  ) observations`
+  return `read_since AS (
+  SELECT ${key}, interviews_count AS newest_count, progress_day - ${READ_DAYS} AS since
   FROM main.${current.name}
   JOIN main.freshness USING (account, survey_id)
 ),
+-- After the last time at which the number was below the newest one, it rose at least once.
 starts AS (
-  SELECT ${key}, coalesce(max(observed_at) FILTER ("day" <= since), min(observed_at)) AS start_at
-  FROM observations
+  SELECT
+    ${key},
+    coalesce(max(observed_at) FILTER ("day" <= since), min(observed_at)) AS start_at,
+    coalesce(max(observed_at) FILTER (interviews_count < newest_count), min(observed_at)) AS below_at
+  FROM ${rows}
   JOIN read_since USING (${key})
   GROUP BY ALL
 ),
-recent AS MATERIALIZED (
-  SELECT ${key}, observed_at, "day", day_before, is_reconstructed, interviews_count, ${counts} AS counts
-  FROM observations
+last_observations AS MATERIALIZED (
+  SELECT ${key}, observed_at, "day", day_before, is_reconstructed, interviews_count, ${counts} AS counts, start_at
+  FROM ${rows}
   JOIN starts USING (${key})
-  WHERE observed_at >= start_at
+  WHERE observed_at >= least(start_at, below_at)
 ),
-recent_changes AS (
+changes AS (
   SELECT
     ${key}, observed_at, interviews_count,
     lag(interviews_count) OVER (PARTITION BY ${key} ORDER BY observed_at ASC) AS count_before
-  FROM recent
-  WHERE interviews_count IS NOT NULL
-),
-recent_gains AS MATERIALIZED (
-  SELECT ${key}, max(observed_at) AS last_gain_at
-  FROM recent_changes
-  WHERE interviews_count > count_before
-  GROUP BY ALL
-),
-without_recent_gain AS (
-  SELECT ${key}
-  FROM main.${current.name}
-  ANTI JOIN recent_gains USING (${key})
-),
-earlier_changes AS (
-  SELECT
-    ${key}, observed_at, interviews_count,
-    lag(interviews_count) OVER (PARTITION BY ${key} ORDER BY observed_at ASC) AS count_before
-  FROM observations
-  JOIN without_recent_gain USING (${key})
+  FROM last_observations
   WHERE interviews_count IS NOT NULL
 ),
 last_gains AS (
-  FROM recent_gains
-  UNION ALL
   SELECT ${key}, max(observed_at) AS last_gain_at
-  FROM earlier_changes
+  FROM changes
   WHERE interviews_count > count_before
   GROUP BY ALL
+),
+recent AS (
+  FROM last_observations
+  WHERE observed_at >= start_at
 ),
 ${periodSteps(observations, 'recent')},
 ${knownDaySteps(observations)},
@@ -122,13 +111,14 @@ ends AS (
   SELECT *, least(max(last_day) OVER (PARTITION BY ${key}), progress_day) AS as_of
   FROM known_periods
 ),
-numbered_days AS (
-  SELECT *, unnest(range(greatest(0, as_of - ${READ_DAYS} - "day"), 1 + least(last_day, as_of) - "day")) AS days_after
+spans AS (
+  SELECT *, greatest("day", as_of - ${READ_DAYS}) AS from_day, least(last_day, as_of) AS to_day
   FROM ends
+  WHERE to_day >= from_day
 ),
-days AS (
-  SELECT * REPLACE ("day" + CAST(days_after AS INTEGER) AS "day")
-  FROM numbered_days
+known_spans AS (
+  SELECT *, sum(CASE WHEN is_reconstructed THEN 0 ELSE 1 + to_day - from_day END) OVER (PARTITION BY ${key}) AS observed_days
+  FROM spans
 ),
 -- The day of fieldwork of each version of a survey.
 statuses AS (
@@ -138,16 +128,35 @@ statuses AS (
   FROM main.surveys_history h
   ${clockAt('h.valid_from')}
 ),
--- The last version of a day stands until the day of the next one.
-last_statuses AS (
-  SELECT *, coalesce(lead("day") OVER (PARTITION BY account, survey_id ORDER BY valid_from ASC), DATE 'infinity') AS next_day
+-- The last version of a day stands until the day before the next one. Before the first version, the status is not known.
+status_spans AS (
+  SELECT
+    account, survey_id, "day" AS status_from, opened, stops,
+    coalesce(lead("day") OVER (PARTITION BY account, survey_id ORDER BY valid_from ASC) - 1, DATE 'infinity') AS status_to
   FROM statuses
+  UNION ALL
+  SELECT account, survey_id, DATE '-infinity', NULL, NULL, min("day") - 1
+  FROM statuses
+  GROUP BY ALL
+),
+pieces AS (
+  SELECT
+    d.*, greatest(d.from_day, s.status_from) AS piece_from, least(d.to_day, s.status_to) AS piece_to,
+    s.opened, CASE WHEN s.stops IS NULL AND d.is_reconstructed THEN 0 ELSE s.stops END AS stops
+  FROM known_spans d
+  LEFT JOIN status_spans s
+    ON s.account = d.account AND s.survey_id = d.survey_id AND s.status_from <= d.to_day AND s.status_to >= d.from_day
+),
+-- Most surveys closed years ago. Out of fieldwork, a piece needs only its first day and its last one.
+numbered_days AS (
+  SELECT
+    *,
+    unnest(range(0, 1 + piece_to - piece_from, CASE WHEN NOT opened THEN greatest(1, piece_to - piece_from) ELSE 1 END)) AS days_after
+  FROM pieces
 ),
 day_statuses AS (
-  SELECT d.*, s.opened, CASE WHEN s.stops IS NULL AND d.is_reconstructed THEN 0 ELSE s.stops END AS stops
-  FROM days d
-  LEFT JOIN last_statuses s
-    ON s.account = d.account AND s.survey_id = d.survey_id AND d."day" >= s."day" AND d."day" < s.next_day
+  SELECT * REPLACE (piece_from + CAST(days_after AS INTEGER) AS "day")
+  FROM numbered_days
 )`
 }
 
@@ -164,23 +173,20 @@ day_statuses AS (
 export const paceSteps = ({ current }: Observations, mix: readonly string[] = []): string => {
   const key = current.key.join(', ')
   const daily = ' FILTER (WHERE is_in_field AND passed = 1)'
-  return `observed_days AS (
-  SELECT *, count(*) FILTER (WHERE NOT is_reconstructed) OVER (PARTITION BY ${key}) AS observed_days
-  FROM known_days
-),
-gains AS (
+  return `gains AS (
   SELECT
     *,
     ${gainOf('interviews_count', 'lag(interviews_count) OVER known')} AS gain,
     lag(counts) OVER known AS counts_before,
-    "day" - lag("day") OVER known AS passed,
+    -- All days of a piece are known.
+    CASE WHEN days_after > 0 THEN 1 ELSE "day" - lag("day") OVER known END AS passed,
     lag(is_reconstructed) OVER known AS is_since_reconstructed,
     coalesce(
       interviews_count IS NOT NULL AND opened AND lag(opened) OVER known AND stops = lag(stops) OVER known
         AND (NOT is_since_reconstructed OR observed_days <= ${PACE_DAYS}),
       false
     ) AS is_in_field
-  FROM observed_days
+  FROM known_days
   WINDOW known AS (PARTITION BY ${key}, interviews_count IS NULL ORDER BY "day" ASC)
 ),
 -- field_days: days in the field from this one to the last known day, with the days that passed since the known day before.

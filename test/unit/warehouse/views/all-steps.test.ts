@@ -31,8 +31,8 @@ test('each step of each view runs by itself, after those above it', async () => 
       ])
   }
   expect(counts).toMatchObject({
-    survey_pace: 69,
-    sample_source_pace: 39,
+    survey_pace: 67,
+    sample_source_pace: 37,
     source_overview: 8,
     needs_action: 24,
     source_plans: 6,

@@ -316,8 +316,11 @@ test('survey_pace gives the newest gain, and says how many days it covers', asyn
     gained: number | null,
     days: number | null,
     readings: readonly Reading[],
+    change?: Partial<Survey>,
   ])[] = [
     [7, 1, nightly({ 8: 3, 9: 5, 10: 12 })],
+    // A closed survey that did not change since the third.
+    [0, 1, nightly({ 2: 3, 3: 5, 4: 5, 9: 5, 10: 5 }), { status: 'complete' }],
     [0, 1, nightly({ 9: 5, 10: 5 })],
     [-2, 1, nightly({ 9: 5, 10: 3 })],
     // The last reading of each day counts: at 01:00 that of the day before. At 09:00 the tenth has hardly begun.
@@ -339,7 +342,7 @@ test('survey_pace gives the newest gain, and says how many days it covers', asyn
   ]
   await perform(
     account,
-    cases.map(([, , readings]) => ['a gain', readings, []]),
+    cases.map(([, , readings, change]) => ['a gain', readings, [], change ?? {}]),
   )
   await expectRows(
     'SELECT newest_gain, newest_gain_days FROM survey_pace ORDER BY survey_id',
