@@ -90,7 +90,9 @@ const sourceOf = async (blob: BlockBlobClient, credential: Awaited<ReturnType<ty
   if (credential instanceof AnonymousCredential) return { url: blob.url }
   if (credential instanceof StorageSharedKeyCredential) {
     const expiresOn = new Date(Date.now() + SOURCE_MS_MAX)
-    return { url: await blob.generateSasUrl({ permissions: BlobSASPermissions.parse('r'), expiresOn }) }
+    return {
+      url: await blob.generateSasUrl({ permissions: BlobSASPermissions.from({ read: true }), expiresOn }),
+    }
   }
   const { token: value } = await credential.getToken(STORAGE_SCOPE)
   return { url: blob.url, sourceAuthorization: { scheme: 'Bearer', value } }
