@@ -21,7 +21,7 @@ import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { isOwnFault } from '../../warehouse/lifecycle/migrations.js'
 import { differentViews } from '../../warehouse/lifecycle/plain-data.js'
 import { compareFormats } from './check-parquet.js'
-import { checkTables, makeTemporaryDirectory, requireDeclaredColumns } from './check-tables.js'
+import { checkTables, MEMORY_MAX, makeTemporaryDirectory, requireDeclaredColumns } from './check-tables.js'
 import { damaged, type LocalProof, problemOfFiles, proofSchema, together } from './proof.js'
 
 /** The question to the other process. */
@@ -88,7 +88,8 @@ export const checkFile = async (
 ): Promise<LocalProof> => {
   return await reportingDamage({ state, signal }, async () => {
     const directories = parquet === null ? [] : [parquet.directory]
-    await using database = await openPublishedFile(file, { temporaryDirectory, directories })
+    const opening = { temporaryDirectory, directories, memoryLimit: MEMORY_MAX }
+    await using database = await openPublishedFile(file, opening)
     await database.exclusively((sql) => database.interruptibly(signal, () => readTables(sql, signal)))
     await database.exclusively((sql) => requireDeclaredColumns(sql, state))
     const views = await database.exclusively(differentViews)

@@ -101,7 +101,7 @@ export const openParquetVersion = (directory: string): Promise<Database> =>
   withSpill((options) => openParquet(directory, options, ALL_VIEWS))
 
 /** With this, the process stays below 512 MB for a warehouse of any size: the rest spills. */
-const MEMORY_MAX = '192MB'
+export const MEMORY_MAX = '128MB'
 
 /**
  * DuckDB may spill to a temporary directory of the system, because the directory of the published state may be read-only. The temporary
