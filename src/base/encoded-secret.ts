@@ -2,8 +2,8 @@
  * Finds secrets in the encodings in which servers echo a header: as they are, with escapes of JSON, percent-encoded as in addresses or
  * forms, with entities of HTML, in base64 and in hex. Each character may be encoded in its own way, and twice.
  *
- * The text is decoded from each place where a secret may begin, along a tree of all secrets. So a thousand secrets cost about as much as
- * one. A regular expression for each took 8 ms to compile, and 500 of them more memory than V8 has for code.
+ * The text is decoded from each place where a secret may begin, along a tree of all secrets. So the time hardly grows with their number:
+ * to compile regular expressions for 500 secrets took 45 s of CPU.
  */
 
 /** Shorter texts would be found by chance in base64 and hex. */
@@ -102,7 +102,7 @@ const oneOf = (units: readonly string[]): string =>
   `[${units.map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}]`
 
 type CharactersAt = (text: string, at: number) => readonly Decoded[]
-/** The places in a text up to which it was read, by what of the tree was read. A node has one depth, so all are equally many characters. */
+/** For each node of the tree, the ends of the ways to read the text up to that node. All nodes in it have the same depth. */
 type Reached = Map<Tree, Set<number>>
 
 /** The end of the longest text of the tree that begins at `at`; -1 if none does. */
