@@ -7,12 +7,5 @@ export const jsonOf = (document: object): string =>
   JSON.stringify(document, (_key, value: unknown) => {
     if (typeof value === 'bigint') return formatInstant(value)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-    return Object.fromEntries(
-      Object.entries(value).flatMap(([name, part]) =>
-        [snakeCase(name), FORMER_NAMES.get(name)].flatMap((key) => (key === undefined ? [] : [[key, part]])),
-      ),
-    )
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [snakeCase(name), part]))
   })
-
-/** Former names of fields, printed beside the new ones until version 0.2. */
-const FORMER_NAMES: ReadonlyMap<string, string> = new Map([['requestUsage', 'spending']])

@@ -22,7 +22,6 @@ import {
   object,
   orNull,
   text,
-  withoutDialect,
 } from './json-fields.js'
 
 const rowCounts = (table: string) =>
@@ -41,17 +40,6 @@ export const requestUsage = listOf(
     saved: count('Requests that were not made because their answer was known or not due'),
   },
 )
-
-/** Until version 0.2 lists of request usage also have their former name, which no program should begin to use. */
-export const withFormerName = <Of extends z.ZodType>(object: Of) =>
-  object.meta({
-    patternProperties: {
-      '^spend': {
-        ...withoutDialect(requestUsage),
-        description: 'The former name of request_usage, with the same value, until version 0.2',
-      },
-    },
-  })
 
 export const failingSurvey = z.strictObject({
   survey_id: z.int().describe('ID of the survey'),
@@ -101,44 +89,42 @@ const recordShape = (command: RunCommand): Record<string, z.ZodType> => {
 }
 
 const accountReport = (command: RunCommand) =>
-  withFormerName(
-    z.strictObject({
-      ...recordShape(command),
-      pace_interval_ms: orNull(
-        number(
-          'Time between requests at the end, milliseconds, after the API refused bursts; null if requests went in bursts',
-        ),
+  z.strictObject({
+    ...recordShape(command),
+    pace_interval_ms: orNull(
+      number(
+        'Time between requests at the end, milliseconds, after the API refused bursts; null if requests went in bursts',
       ),
-      request_usage: requestUsage,
-      failing: count('Surveys of left_over that could not be read'),
-      failing_surveys: list(failingSurvey, 'The first of these, those that failed most often first'),
-      drift: list(drift, 'The first of the differences from the API document'),
-      rejections: list(
-        rejection,
-        'Why rows were rejected, the most frequent reasons first; not all where there are many',
-      ),
-      rows_by_table: object(
-        'Rows written, by table; `survey_progress_by_day` only where the settings ask for days, `survey_progress_reconstructed` only if such rows were read',
-        {
-          surveys: rowCounts('surveys'),
-          sample_sources: rowCounts('sample_sources'),
-          survey_progress: rowCounts('survey_progress'),
-          sample_source_progress: rowCounts('sample_source_progress'),
-          survey_progress_by_day: rowCounts('survey_progress_by_day').optional(),
-          survey_progress_reconstructed: rowCounts('survey_progress_reconstructed').optional(),
-        },
-      ),
-      replayed:
-        command === 'sync'
-          ? z.null().describe('Always null: only a replay has it')
-          : object('Rows of the quarantine by what became of them', {
-              merged: count('Rows that were merged'),
-              queued: count('Rows whose survey the next sync reads again'),
-              outdated: count('Rows not written: the survey was read again since, or is gone'),
-              waiting: count('Rows that still cannot be typed'),
-            }),
-    }),
-  )
+    ),
+    request_usage: requestUsage,
+    failing: count('Surveys of left_over that could not be read'),
+    failing_surveys: list(failingSurvey, 'The first of these, those that failed most often first'),
+    drift: list(drift, 'The first of the differences from the API document'),
+    rejections: list(
+      rejection,
+      'Why rows were rejected, the most frequent reasons first; not all where there are many',
+    ),
+    rows_by_table: object(
+      'Rows written, by table; `survey_progress_by_day` only where the settings ask for days, `survey_progress_reconstructed` only if such rows were read',
+      {
+        surveys: rowCounts('surveys'),
+        sample_sources: rowCounts('sample_sources'),
+        survey_progress: rowCounts('survey_progress'),
+        sample_source_progress: rowCounts('sample_source_progress'),
+        survey_progress_by_day: rowCounts('survey_progress_by_day').optional(),
+        survey_progress_reconstructed: rowCounts('survey_progress_reconstructed').optional(),
+      },
+    ),
+    replayed:
+      command === 'sync'
+        ? z.null().describe('Always null: only a replay has it')
+        : object('Rows of the quarantine by what became of them', {
+            merged: count('Rows that were merged'),
+            queued: count('Rows whose survey the next sync reads again'),
+            outdated: count('Rows not written: the survey was read again since, or is gone'),
+            waiting: count('Rows that still cannot be typed'),
+          }),
+  })
 
 const plan = object('The plan; null without the setting `plan`', {
   file: text('Path of the file'),

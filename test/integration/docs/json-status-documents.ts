@@ -19,7 +19,7 @@ import {
   orNull,
   text,
 } from './json-fields.js'
-import { failingSurvey, requestUsage, withFormerName } from './json-run-document.js'
+import { failingSurvey, requestUsage } from './json-run-document.js'
 
 const head = {
   published: text('Path of what is published'),
@@ -127,12 +127,10 @@ export const status = z.strictObject({
 
 export const statusRequests = z.strictObject({
   runs: list(
-    withFormerName(
-      z.strictObject({
-        ...columns(runs, 'run_id account started_at requests requests_estimated'),
-        request_usage: requestUsage,
-      }),
-    ),
+    z.strictObject({
+      ...columns(runs, 'run_id account started_at requests requests_estimated'),
+      request_usage: requestUsage,
+    }),
     'The last sync of each account that has ended',
   ),
 })

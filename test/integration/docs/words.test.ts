@@ -37,12 +37,8 @@ const OTHER_FREEZES = /contract|Object\.(freeze|isFrozen)|freeze_?pane|clock|['"
 
 /** They read or describe the former names. */
 const EXEMPT = new Set([
-  'src/settings/former-keys.ts',
-  'src/commands/text/json.ts',
   'src/warehouse/lifecycle/migrations.ts',
   'src/warehouse/history/runs.ts',
-  'test/unit/settings/former-keys.test.ts',
-  'test/unit/commands/text/json.test.ts',
   'test/unit/warehouse/lifecycle/migrations.test.ts',
   'test/integration/docs/words.test.ts',
 ])

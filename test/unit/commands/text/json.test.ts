@@ -26,8 +26,6 @@ test('the JSON has every field of the report in snake_case, with times in ISO 86
             ...{ occurrences: 2, first_seen_at: '1970-01-01T00:00:00Z', is_new: false },
           },
         ],
-        // The former name of `request_usage`.
-        spending: [],
       },
     ],
     published: [{ format: 'duckdb', path: '/data/warehouse/fieldwork.duckdb', bytes: 2_621_440 }],
