@@ -247,8 +247,9 @@ const requireWritable = async (file: string): Promise<void> => {
 
 /** A line for each address, with its host only. */
 const addressChecks = ({ metrics, notify }: Pick<Settings, 'metrics' | 'notify'>): readonly Check[] => {
-  const { start, success, failure, webhook, digest } = notify ?? {}
-  const targets = [metrics?.pushgateway, start, success, failure, webhook, digest?.chat, digest?.teams]
+  const { start, success, failure, webhook, openlineage, digest } = notify ?? {}
+  const reports = [start, success, failure, webhook, openlineage, digest?.chat, digest?.teams]
+  const targets = [metrics?.pushgateway, ...reports]
   return [
     ...targets.flatMap((target) => {
       if (!target) return []

@@ -11,8 +11,9 @@ import { packageVersion } from '../base/version.js'
 import { createLog } from '../logging/log.js'
 import { createProgressBar, createProgressLog, type Progress, type UsageOf } from '../logging/progress.js'
 import { createStatusLine, createTerminal } from '../logging/stderr.js'
-import type { Monitoring, RunEnd } from '../model/monitoring.js'
+import type { Catalog, Monitoring, RunEnd } from '../model/monitoring.js'
 import type { RunCommand, SyncReport } from '../model/run.js'
+import { ALL_TABLES } from '../model/sync-tables.js'
 import { terminalFeatures } from '../settings/environment.js'
 import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'
 import { SettingsError } from '../settings/problems.js'
@@ -106,13 +107,12 @@ export const monitoredCommand = async (
   const startedMs = systemClock.monotonicMs()
   const settings = await loadMonitoredSettings(context, command, request)
   const { runId, log, colour, progress, redact } = await openTelemetry(settings, context)
-  const { metrics, notify, storage, warehouseDirectory, accountNames, foundFile, warnings } = settings
+  const { metrics, notify, storage, warehouseDirectory, foundFile, warnings } = settings
   if (foundFile !== null) log.info({}, foundFile)
   for (const warning of warnings) log.warn({}, warning)
   const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
   const monitoring = { warehouse, metrics, notify }
-  const page = settings.report
-  const monitored = { monitoring, command, accountNames, page, log, signal, redact }
+  const monitored = { monitoring, command, settings, runId, log, signal, redact }
   let elapsedMs = 0
   const report = await withReports(monitored, async (watch) => {
     const ended = await (await load()).run({ settings, runId, log, signal, watch, progress })
@@ -140,33 +140,30 @@ const loadMonitoredSettings = async (
     const monitoring = error instanceof SettingsError ? error.monitoring : null
     if (monitoring === null || (monitoring.metrics === null && monitoring.notify === null)) throw error
     const settings = { ...monitoring, accounts: [], storage: null, log_level: 'info', json: true } as const
-    const { log, redact } = await openTelemetry(settings, context)
+    const { runId, log, redact } = await openTelemetry(settings, context)
     const fails = (): Promise<never> => Promise.reject(error)
-    return await withReports(
-      { monitoring, command, accountNames: [], page: null, log, signal, redact },
-      fails,
-    )
+    return await withReports({ monitoring, command, settings: null, runId, log, signal, redact }, fails)
   }
 }
 
-interface Monitored extends Omit<Work, 'settings' | 'runId'> {
+interface Monitored extends Omit<Work, 'settings'> {
   readonly monitoring: Monitoring
   readonly command: RunCommand
-  readonly accountNames: readonly string[]
-  /** The settings of a digest's report; null if the run never reaches a digest. */
-  readonly page: Settings['report'] | null
+  /** Null if they are wrong, so that the run reads and publishes nothing. */
+  readonly settings: Settings | null
   readonly redact: (text: string) => string
 }
 
 /** Reports start and end of `run`, also if it rejects. */
 const withReports = async <Report extends SyncReport>(
-  { monitoring, command, accountNames, page, redact, ...reporting }: Monitored,
+  { monitoring, command, settings, runId, redact, ...reporting }: Monitored,
   run: (watch: RunWatch | null) => Promise<Report>,
 ): Promise<Report> => {
   if (monitoring.metrics === null && monitoring.notify === null) return await run(null)
   // This import loads the HTTP client.
   const { createRunReports } = await import('../monitoring/run-reports.js')
-  const reports = createRunReports({ ...reporting, redact, monitoring, clock: systemClock })
+  const baseUrls = settings?.accounts.map(({ baseUrl }) => baseUrl) ?? []
+  const reports = createRunReports({ ...reporting, redact, monitoring, baseUrls, clock: systemClock })
   const start = { command, version: packageVersion(), host: hostname() }
   const [{ startedMs, endMs }, monotonicMs] = [startSpan(systemClock), systemClock.monotonicMs()]
   // Read for metrics and digests while the database is open.
@@ -179,16 +176,16 @@ const withReports = async <Report extends SyncReport>(
     // The next sync tells the channels what a replay changed.
     committed: async (run) => {
       const targets = monitoring.notify?.digest ?? null
-      if (command !== 'sync' || targets === null || page === null) return
+      if (command !== 'sync' || targets === null || settings === null) return
       const { tellDigests } = await import('./monitored-run/digests.js')
-      await tellDigests({ ...run, targets, page, redact, log: reporting.log })
+      await tellDigests({ ...run, targets, page: settings.report, redact, log: reporting.log })
     },
     published: async (database) => {
       // The settings of a replay have no accounts. The next sync reports what the replay changed.
       if (command !== 'sync' || monitoring.metrics === null) return
       const { readAccountStates } = await import('../warehouse/history/account-states.js')
       try {
-        accounts = await database.exclusively((sql) => readAccountStates(sql, accountNames))
+        accounts = await database.exclusively((sql) => readAccountStates(sql, settings?.accountNames ?? []))
       } catch (error) {
         reporting.log.warn({ err: error }, 'the metrics of the accounts could not be read')
       }
@@ -200,9 +197,12 @@ const withReports = async <Report extends SyncReport>(
     // What a webhook gets: how the run ended, with the report that `--json` prints.
     const [startedAt, endedAt] = [startedMs, endedMs].map((ms) => new Date(ms).toISOString())
     const document = redact(jsonOf({ ...start, ...outcome, startedAt, endedAt }))
-    await reports.ended({ ...start, startedMs, endedMs, durationMs, ...outcome, waitMs, accounts }, document)
+    const hasEvents = (monitoring.notify?.openlineage ?? null) !== null && outcome.report !== null
+    const catalog = hasEvents && settings !== null ? await readCatalog(settings) : null
+    const end = { ...start, runId, startedMs, endedMs, durationMs, ...outcome, waitMs, accounts, catalog }
+    await reports.ended(end, document)
   }
-  reports.started(start)
+  reports.started({ ...start, runId, startedMs })
   try {
     const report = await run(watch)
     await ended({ exitCode: report.exitCode, status: report.status, report, error: null })
@@ -214,4 +214,12 @@ const withReports = async <Report extends SyncReport>(
     await ended({ exitCode, status, report: null, error })
     throw thrown
   }
+}
+
+/** This import loads DuckDB, which a run with a report has loaded. */
+const readCatalog = async ({ publish }: Settings): Promise<Catalog> => {
+  const { ALL_VIEWS } = await import('../warehouse/views/all.js')
+  const tables = ALL_TABLES.filter(({ schema }) => schema === 'main')
+  const views = ALL_VIEWS.filter(({ name }) => publish.views.some((view) => view === name))
+  return { relations: [...tables, ...ALL_VIEWS], inFiles: [...tables, ...views] }
 }

@@ -2,6 +2,7 @@
 import type { ExitCode } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
+import type { TableDeclaration } from './columns.js'
 import type { Instant } from './instant.js'
 import type { RunCommand, RunReport, RunStatus, SyncReport, TaskReason } from './run.js'
 
@@ -100,12 +101,31 @@ export interface Digest {
   readonly surveyUrl: string | null
 }
 
+/** The settings `notify.openlineage`. */
+export interface OpenLineageTarget extends Target {
+  /** Sent as `Authorization: Bearer`; null without one. */
+  readonly token: Secret | null
+  /** The namespace of the job. */
+  readonly namespace: string
+}
+
+type Relation = Pick<TableDeclaration, 'name' | 'columns'>
+
+/** The tables and views that a run publishes. */
+export interface Catalog {
+  /** Those for analysts. */
+  readonly relations: readonly Relation[]
+  /** Those of them that Parquet and Delta have. */
+  readonly inFiles: readonly Relation[]
+}
+
 /** The settings `notify`. */
 export interface NotifyTargets {
   readonly start: Target | null
   readonly success: Target | null
   readonly failure: Target | null
   readonly webhook: Target | null
+  readonly openlineage: OpenLineageTarget | null
   /** Null if the settings name no recipient. */
   readonly digest: DigestTargets | null
 }
@@ -120,6 +140,7 @@ export interface Monitoring {
 
 /** How a command ended that syncs or replays. */
 export interface RunEnd {
+  readonly runId: string
   readonly command: RunCommand
   readonly version: string
   readonly host: string
@@ -136,6 +157,8 @@ export interface RunEnd {
   readonly error: { readonly code: string; readonly message: string; readonly exit_code: ExitCode } | null
   /** The accounts of the warehouse at the end of a sync; null if they could not be read. */
   readonly accounts: readonly AccountState[] | null
+  /** What was published, for `notify.openlineage`; null without that setting or without a report. */
+  readonly catalog: Catalog | null
 }
 
 type CountOfRun =

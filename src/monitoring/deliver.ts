@@ -4,7 +4,7 @@
  */
 import { type Clock, sleep } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
-import { basicCredentials } from '../base/secret.js'
+import { basicCredentials, type Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { type Address, locationHost } from '../http/address.js'
 import { connectionFailure, peerOf } from '../http/connection-failure.js'
@@ -14,7 +14,7 @@ import { createRoute, type Route } from '../http/transport.js'
 import type { Target } from '../model/monitoring.js'
 
 export interface Delivery {
-  readonly target: Target
+  readonly target: Target & { readonly token?: Secret | null }
   readonly method: 'POST' | 'PUT'
   readonly contentType: string
   readonly body: string
@@ -72,6 +72,7 @@ const send = async (
     'content-type': contentType,
     'user-agent': `fieldwork-sync/${packageVersion()}`,
     ...(hasUser && { authorization: `Basic ${basicCredentials(url)}` }),
+    ...(target.token && { authorization: `Bearer ${target.token.reveal()}` }),
   }
   try {
     const answer = await route.send({ method, address, headers, body }, signal)

@@ -9,14 +9,16 @@ import type { Delivery } from './deliver.js'
 const PLAIN = 'text/plain; charset=utf-8'
 export const JSON_TYPE = 'application/json'
 
-export type RunStart = Pick<RunEnd, 'command' | 'version' | 'host'>
+export type RunStart = Pick<RunEnd, 'runId' | 'command' | 'version' | 'host' | 'startedMs'>
 
 /** No request if the setting is absent. */
 const post = (target: Target | null, contentType: string, body: string): Delivery[] =>
   target === null ? [] : [{ target, method: 'POST', contentType, body }]
 
-export const startDeliveries = (target: Target | null, { command, version, host }: RunStart): Delivery[] =>
-  post(target, PLAIN, `fieldwork-sync ${command} started (version ${version}) on ${host}\n`)
+export const startDeliveries = (
+  target: Target | null,
+  { command, version, host }: Pick<RunStart, 'command' | 'version' | 'host'>,
+): Delivery[] => post(target, PLAIN, `fieldwork-sync ${command} started (version ${version}) on ${host}\n`)
 
 /**
  * Whether nothing failed. A budget or a signal may have ended the run. A run that a signal stopped before it had a report has done nothing,

@@ -1,6 +1,6 @@
 /**
- * Reports a run: requests `notify.start` while it runs, and at its end writes its metrics and requests the other addresses side by
- * side. A failed report is one warning, and never changes how the run ends.
+ * Reports a run: requests `notify.start` and `notify.openlineage` while it runs, and at its end writes its metrics and requests the other
+ * addresses side by side. A failed report is one warning, and never changes how the run ends.
  */
 import { messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
@@ -9,9 +9,12 @@ import { createTimeLimit, type TimeLimit } from '../base/time-limit.js'
 import type { Monitoring, RunEnd } from '../model/monitoring.js'
 import { type Delivery, type DeliveryTools, deliver } from './deliver.js'
 import { endDeliveries, type RunStart, startDeliveries } from './notify.js'
+import { endEvent, startEvent } from './openlineage.js'
 
 interface RunReportsOptions extends Pick<DeliveryTools, 'clock' | 'redact'> {
   readonly monitoring: Monitoring
+  /** The addresses of the API. */
+  readonly baseUrls: readonly string[]
   readonly log: Log
   /** The signal of the command. */
   readonly signal: AbortSignal
@@ -40,7 +43,7 @@ const endAfter = (limit: TimeLimit, durationMs: number): TimeLimit => {
   return limit
 }
 
-export const createRunReports = ({ monitoring, clock, log, signal, redact }: RunReportsOptions) => {
+export const createRunReports = ({ monitoring, baseUrls, clock, log, signal, redact }: RunReportsOptions) => {
   const { metrics, notify, warehouse } = monitoring
   let signalMs: number | null = null
   const listening = onAbort([signal], () => {
@@ -60,15 +63,25 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
     else log.warn({ setting }, `${setting} was not delivered: ${problem}`)
   }
 
+  const events = (eventOf: (to: Parameters<typeof endEvent>[1]) => Delivery): readonly Delivery[] => {
+    const target = notify?.openlineage ?? null
+    return target === null ? [] : [eventOf({ target, baseUrls, warehouse, redact })]
+  }
+
   let start: TimeLimit | null = null
   let starting: Promise<void> = Promise.resolve()
 
   return {
     started: (run: RunStart): void => {
-      const [delivery] = startDeliveries(notify?.start ?? null, run)
-      if (delivery === undefined) return
+      const deliveries = [
+        ...startDeliveries(notify?.start ?? null, run),
+        ...events((to) => startEvent(run, to)),
+      ]
+      if (deliveries.length === 0) return
       const limit = endAfter(createTimeLimit(clock), REPORT_MS_MAX)
-      starting = report(delivery, limit.signal).finally(() => limit[Symbol.dispose]())
+      starting = Promise.all(deliveries.map((each) => report(each, limit.signal)))
+        .then(() => undefined)
+        .finally(() => limit[Symbol.dispose]())
       start = limit
     },
     /** `document` is the end in JSON. Never rejects. */
@@ -79,7 +92,8 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
       const metricsReported = reportOfMetrics(deadline.signal, end)
       await starting
       const deliveries = notify === null ? [] : endDeliveries(notify, end, { redact, document })
-      await Promise.all([metricsReported, ...deliveries.map((each) => report(each, deadline.signal))])
+      const all = [...deliveries, ...events((to) => endEvent(end, to))]
+      await Promise.all([metricsReported, ...all.map((each) => report(each, deadline.signal))])
     },
   }
 

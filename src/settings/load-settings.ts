@@ -82,8 +82,10 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     const texts = [env.FIELDWORK_SYNC_API_TOKEN ?? '', String(flags.token ?? '')]
     const safe = withoutSecrets(problems, texts, { accounts, storage, metrics, notify })
     const warehouseName = storage === null ? warehouseDirectory : storageAddress(storage)
-    const reported = isWarehouseKnown(layers) ? metrics : null
-    throw new SettingsError(safe, { warehouse: warehouseName, metrics: reported, notify })
+    const reported = isWarehouseKnown(layers)
+      ? { metrics, notify }
+      : { metrics: null, notify: notify && { ...notify, openlineage: null } }
+    throw new SettingsError(safe, { warehouse: warehouseName, ...reported })
   }
   const names = requireAccounts ? values.accounts.map(({ name }) => name) : file.accountNames
   const accountNames = names.filter((name) => isInShard(name, shard))

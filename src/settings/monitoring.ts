@@ -2,8 +2,15 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
 import { Secret, secretsInUrl, withoutWords } from '../base/secret.js'
-import type { DigestTargets, MailTarget, Monitoring, Target } from '../model/monitoring.js'
-import { isLoopback, mailPassword, notifyUrl, pushgatewayUrl, secretsInAddress } from './credentials.js'
+import type { DigestTargets, MailTarget, Monitoring, OpenLineageTarget, Target } from '../model/monitoring.js'
+import {
+  isLoopback,
+  mailPassword,
+  notifyUrl,
+  pushgatewayUrl,
+  secretsInAddress,
+  secretToken,
+} from './credentials.js'
 import { type Proxies, plainProblem, proxyFor } from './proxies.js'
 import { type ReadFile, readSecret } from './readers.js'
 import type { Shard } from './shards.js'
@@ -29,6 +36,7 @@ export const resolveMonitoring = async (request: MonitoringRequest): Promise<Rep
     success: await at('success'),
     failure: await at('failure'),
     webhook: await at('webhook'),
+    openlineage: await openLineageAt(request),
     digest: await digestAt(request),
   }
   const isSet = Object.values(addresses).some((target) => target !== null)
@@ -41,6 +49,19 @@ export const resolveMonitoring = async (request: MonitoringRequest): Promise<Rep
 /** Each shard gets a file of its own, because each run replaces the whole file. */
 const fileOfShard = (file: string, shard: Shard | null): string =>
   shard === null ? file : file.replace(/\.prom$/, `.shard-${shard.index}-of-${shard.count}.prom`)
+
+const OPENLINEAGE: Path = ['notify', 'openlineage']
+
+const openLineageAt = async (request: MonitoringRequest): Promise<OpenLineageTarget | null> => {
+  const { layers } = request
+  const { openlineage } = layers.values.notify
+  const token = await secretAt(OPENLINEAGE, 'token', openlineage, secretToken, request)
+  const target = await addressAt(OPENLINEAGE, 'url', openlineage, request)
+  if (target !== null) return { ...target, token, namespace: openlineage.namespace }
+  if (token !== null && openlineage.url === undefined && openlineage.url_file === undefined)
+    layers.refuse([...OPENLINEAGE, 'url'], 'is missing: the token is for this address')
+  return null
+}
 
 const digestAt = async (request: MonitoringRequest): Promise<DigestTargets | null> => {
   const { digest } = request.layers.values.notify
@@ -136,13 +157,14 @@ const secretAt = async (
 
 /** The secrets of these settings, which must never be visible. */
 export const secretsOfMonitoring = ({ metrics, notify }: Reporting): readonly Secret[] => {
-  const { start, success, failure, webhook, digest = null } = notify ?? {}
-  const addresses = [start, success, failure, webhook, digest?.chat, digest?.teams].flatMap(
+  const { start, success, failure, webhook, openlineage, digest = null } = notify ?? {}
+  const addresses = [start, success, failure, webhook, openlineage, digest?.chat, digest?.teams].flatMap(
     (address) => address ?? [],
   )
   const pushgateway = metrics?.pushgateway ?? null
   return [
     ...addresses.flatMap(({ url }) => secretsInAddress(url)),
+    ...(openlineage?.token ? [openlineage.token] : []),
     ...(pushgateway === null ? [] : secretsInUrl(pushgateway.url)),
     ...[pushgateway, ...addresses].flatMap((address) => address?.proxy?.secrets ?? []),
     ...secretsOfMail(digest?.mail?.login ?? null),

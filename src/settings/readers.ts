@@ -184,15 +184,15 @@ export const locale = () => {
   })
 }
 
-const REPORT_TITLE_CHARACTERS_MAX = 100
+const LINE_CHARACTERS_MAX = 100
 
-export const reportTitle = () => {
-  const problem = `must be a text of 1 to ${REPORT_TITLE_CHARACTERS_MAX} characters on one line`
+export const lineOfText = () => {
+  const problem = `must be a text of 1 to ${LINE_CHARACTERS_MAX} characters on one line`
   return z
     .string(problem)
     .trim()
     .refine(
-      (title) => title !== '' && [...title].length <= REPORT_TITLE_CHARACTERS_MAX && !/\p{Cc}/u.test(title),
+      (title) => title !== '' && [...title].length <= LINE_CHARACTERS_MAX && !/\p{Cc}/u.test(title),
       problem,
     )
 }

@@ -43,6 +43,7 @@ import {
   durationOrForever,
   filePath,
   itemsOf,
+  lineOfText,
   listOf,
   locale,
   namesOf,
@@ -51,7 +52,6 @@ import {
   rate,
   ratePer,
   rateRequests,
-  reportTitle,
   timeZone,
   trueOrFalse,
   wholeNumberFrom,
@@ -300,7 +300,7 @@ export const settingsSchema = section({
       ),
   }).prefault({}),
   report: section({
-    title: setting(reportTitle(), 'text of 1 to 100 characters')
+    title: setting(lineOfText(), 'text of 1 to 100 characters')
       .prefault('Fieldwork report')
       .describe(
         'Title of the report, such as the name of the organization; the browser tab shows it with the date',
@@ -368,6 +368,25 @@ export const settingsSchema = section({
     failure_file: fileWith('failure'),
     webhook: notified('Gets the report of each run when it has ended'),
     webhook_file: fileWith('webhook'),
+    openlineage: section({
+      url: setting(notifyUrl, 'URL')
+        .optional()
+        .describe(
+          'OpenLineage endpoint, such as `https://marquez.example.com/api/v1/lineage`: gets an event when a run starts, and one when it has ended',
+        ),
+      url_file: fileWith('url'),
+      token: setting(secretToken, 'text')
+        .optional()
+        .describe('Sent as `Authorization: Bearer`. Take it from the environment, or use `token_file`'),
+      token_file: setting(filePath, 'path')
+        .optional()
+        .describe(
+          'File that holds the token, instead of `token`; relative to the directory of the settings file',
+        ),
+      namespace: setting(lineOfText(), 'text')
+        .prefault('fieldwork-sync')
+        .describe('Namespace of the job in the events'),
+    }).prefault({}),
     digest: section({
       report_url: setting(reportUrl, 'URL')
         .optional()

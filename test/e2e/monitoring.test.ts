@@ -8,8 +8,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { refusing, scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
+import { readEvent } from '../support/monitoring/openlineage.js'
 import { startReceiver } from '../support/servers/receiver.js'
 import { some } from '../support/suite/cases.js'
+import { query } from '../support/warehouse/duckdb.js'
 import { expectNoSecret, metricsIn, notifyOf, openMonitored, PATHS, samplesIn } from './monitoring-shared.js'
 
 test.concurrent('a complete sync requests start and success, posts its report, and writes its metrics', async (context) => {
@@ -73,6 +75,62 @@ test.concurrent.for(some(UNREAD, 1))(
   },
 )
 
+test.concurrent('an OpenLineage endpoint gets the start and the end of a run, with its token', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const openlineage = { url: `${receiver.url}/api/v1/lineage`, token: 'lineage-token', namespace: 'research' }
+  const settings = await trial.settings({ notify: { openlineage }, publish: ['duckdb', 'parquet'] })
+  const ended = await trial.runWarm(['sync', '--log-level', 'debug', ...settings])
+  expect(ended.code).toBe(0)
+  expect(`${ended.stdout}${ended.stderr}`).not.toContain('lineage-token')
+  for (const { headers, body } of receiver.received) {
+    expect(headers).toMatchObject({
+      authorization: 'Bearer lineage-token',
+      'content-type': 'application/json',
+    })
+    expect(body).not.toContain('lineage-token')
+  }
+  const [start, end, ...more] = receiver.received.map(({ body }) => readEvent(body))
+  expect([start?.eventType, end?.eventType, more]).toEqual(['START', 'COMPLETE', []])
+  expect([start?.problems, end?.problems]).toEqual([[], []])
+  const job = { namespace: 'research', name: `sync ${trial.warehouse}` }
+  expect([start?.job, end?.job]).toEqual([job, job])
+  expect(end?.run.runId).toBe(start?.run.runId)
+  const columns = await query(
+    trial.published,
+    `SELECT table_name AS name, count(*)::INT AS columns FROM duckdb_columns() WHERE schema_name = 'main' AND NOT internal GROUP BY ALL ORDER BY ALL`,
+  )
+  const inDatabase = end?.outputs.flatMap(({ name, facets }) => {
+    const [database, , table] = name.split('.')
+    return database === 'fieldwork' ? [{ name: table, columns: facets.schema?.fields }] : []
+  })
+  expect(
+    inDatabase
+      ?.map((one) => ({ ...one, columns: Array.isArray(one.columns) ? one.columns.length : 0 }))
+      .toSorted((a, b) => String(a.name).localeCompare(String(b.name))),
+  ).toEqual(columns.toSorted((a, b) => String(a.name).localeCompare(String(b.name))))
+  for (const { namespace, name } of end?.outputs ?? [])
+    if (namespace === 'file') expect(await readdir(name)).not.toEqual([])
+  expect(end?.outputs.find(({ name }) => name === 'fieldwork.main.surveys')?.outputFacets).toMatchObject({
+    outputStatistics: { rowCount: 1 },
+  })
+})
+
+test.concurrent('an OpenLineage endpoint that fails changes no exit code', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  receiver.answer = (_, response) => {
+    response.writeHead(400).end('unknown producer')
+  }
+  const settings = await trial.settings({
+    notify: { openlineage: { url: `${receiver.url}/api/v1/lineage` } },
+  })
+  const ended = await trial.runWarm(['sync', '--json', ...settings])
+  expect(ended.code).toBe(0)
+  const problems = ended.stderr.split('\n').filter((line) => line.includes('was not delivered'))
+  expect(problems).toEqual([expect.stringContaining('answered 400 (response: unknown producer)')])
+})
+
 describe('wrong settings', () => {
   test.concurrent('are reported where the settings about that are right', async (context) => {
     const { trial, receiver, file, notify } = await openMonitored(context)
@@ -130,18 +188,20 @@ test.concurrent('check names the hosts of all addresses and requests none of the
   const metrics = { file: join(directory, 'fieldwork_sync.prom'), pushgateway: receiver.url }
   const mail = { smtp: 'smtps://mail.example', from: 'a@example.com', to: 'b@example.com' }
   const digest = { chat: `${receiver.url}${PATHS.webhook}`, mail }
+  const openlineage = { url: `${receiver.url}${PATHS.webhook}` }
   const good = await trial.runWarm([
     'check',
-    ...(await trial.settings({ metrics, notify: { ...notifyOf(receiver), digest } })),
+    ...(await trial.settings({ metrics, notify: { ...notifyOf(receiver), openlineage, digest } })),
   ])
   expect(good.code).toBe(0)
   expectNoSecret(good)
   const lines = good.stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  '))
-  expect(lines.slice(1, 9)).toEqual([
+  expect(lines.slice(1, 10)).toEqual([
     `ok  metrics.file  ${metrics.file} can be written`,
-    ...['metrics.pushgateway', ...[...Object.keys(PATHS), 'digest.chat'].map((key) => `notify.${key}`)].map(
-      (what) => `ok  ${what}  an address of ${receiver.url}; check does not request it`,
-    ),
+    ...[
+      'metrics.pushgateway',
+      ...[...Object.keys(PATHS), 'openlineage.url', 'digest.chat'].map((key) => `notify.${key}`),
+    ].map((what) => `ok  ${what}  an address of ${receiver.url}; check does not request it`),
     'ok  notify.digest.mail  1 address through mail.example:465; check sends no mail',
   ])
   expect(receiver.received).toEqual([])

@@ -4,6 +4,7 @@ import { instantOf } from '../time/instants.js'
 import { runReport } from '../warehouse/rows.js'
 
 export const runEnd = (given: Partial<RunEnd> = {}): RunEnd => ({
+  runId: '20260301T020000Z-5f3a91',
   command: 'sync',
   version: '0.1.0',
   host: 'night-1',
@@ -25,6 +26,7 @@ export const runEnd = (given: Partial<RunEnd> = {}): RunEnd => ({
   },
   error: null,
   accounts: [accountState()],
+  catalog: null,
   ...given,
 })
 

@@ -14,6 +14,7 @@ test('every key has a type and a meaning, and only credentials, the shared cap, 
     'plan',
     ...below('metrics', 'file', 'pushgateway', 'pushgateway_file'),
     ...below('notify', ...notify),
+    ...below('notify.openlineage', 'url', 'url_file', 'token', 'token_file'),
     ...below('notify.digest', 'report_url', 'chat', 'chat_file', 'teams', 'teams_file'),
     ...below('notify.digest.mail', 'smtp', 'password', 'password_file', 'from', 'to'),
   ])

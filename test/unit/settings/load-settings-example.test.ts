@@ -38,7 +38,7 @@ test('the example has every key; token_file, which excludes token, and the keys 
       '$1',
     )
     .replaceAll(
-      /^# ( {2}digest:| {4}(?:report_url|first|chat|teams|mail):.*| {6}(?:smtp|password|from|to):.*)$/gm,
+      /^# ( {2}(?:digest|openlineage):| {4}(?:report_url|first|chat|teams|mail|url|token|namespace):.*| {6}(?:smtp|password|from|to):.*)$/gm,
       '$1',
     )
     .replaceAll(/^# ( {2,})# ([a-z]+_file: )/gm, '$1$2')

@@ -63,6 +63,11 @@ test.each([
     'notify:\n  start: https://ping.example/a\n  start_file: /a\n',
     'notify.start_file cannot be set together with notify.start; remove one of them',
   ],
+  [
+    'a token of OpenLineage without its address',
+    'notify:\n  openlineage:\n    token: abc\n',
+    'notify.openlineage.url is missing: the token is for this address',
+  ],
   ['a file that is not there', 'notify:\n  start_file: /a\n', 'notify.start_file names a file that '],
   ['a key that is none', 'notify:\n  sucess: https://ping.example/a\n', 'did you mean notify.success?'],
 ])('%s is refused', async (_, section, problem) => {
@@ -90,11 +95,16 @@ test('a secret address of this machine that would go to a plain proxy of another
 test('everything behind the host of an address is redacted, and the password of a Pushgateway', async () => {
   const settings = await load({
     ...withSection(
-      'metrics:\n  pushgateway: https://me:pass-word@gateway:9091/metrics/job/nightly\nnotify:\n  webhook_file: hook\n  success: https://ping.example/8d0f2c1e-76a1?key=long-enough\n',
+      'metrics:\n  pushgateway: https://me:pass-word@gateway:9091/metrics/job/nightly\nnotify:\n  webhook_file: hook\n  success: https://ping.example/8d0f2c1e-76a1?key=long-enough\n  openlineage:\n    url: https://marquez.example/api/v1/lineage\n    token_file: bearer\n',
     ),
-    files: { '/etc/fs/hook': 'https://hooks.example/services/T024BE7LD/xoxb-1234567890\n' },
+    files: {
+      '/etc/fs/hook': 'https://hooks.example/services/T024BE7LD/xoxb-1234567890\n',
+      '/etc/fs/bearer': 'lineage-token\n',
+    },
   })
+  expect(settings.notify?.openlineage?.namespace).toBe('fieldwork-sync')
   const redact = createRedactor(secretsOf(settings))
+  expect(redact('Bearer lineage-token')).toBe('Bearer [redacted]')
   expect(redact('https://hooks.example/services/T024BE7LD/xoxb-1234567890')).toBe('[redacted]')
   expect(redact('unknown hook xoxb-1234567890 of T024BE7LD')).toBe('unknown hook [redacted] of T024BE7LD')
   expect(redact('POST /8d0f2c1e-76a1?key=long-enough; 8d0f2c1e-76a1')).toBe('POST [redacted]; [redacted]')
@@ -113,12 +123,14 @@ test.each([
   ['the directory', 'warehouse:\n  directory: 7\n', {}],
   ['the shard', '', { shard: '4/4' }],
 ])(
-  'if %s is wrong, no metrics are reported under a name that no later run replaces',
+  'if %s is wrong, no metrics and events are reported under a name that no later run replaces',
   async (_, section, flags) => {
     const reports =
-      'metrics:\n  pushgateway: http://gateway:9091\nnotify:\n  failure: https://ping.example/a\n'
+      'metrics:\n  pushgateway: http://gateway:9091\nnotify:\n  failure: https://ping.example/a\n  openlineage:\n    url: https://marquez.example/a\n'
     const given = { ...withSection(`${reports}${section}`), flags }
-    expect(await monitoringOf(given)).toMatchObject({ metrics: null, notify: { failure: {} } })
+    expect(await monitoringOf(given)).toMatchObject({
+      ...{ metrics: null, notify: { failure: {}, openlineage: null } },
+    })
     expect((await monitoringOf(withSection(`${reports}contract: maybe\n`)))?.metrics).not.toBeNull()
   },
 )
