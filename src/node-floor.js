@@ -1,6 +1,7 @@
 /**
- * Ends the process, with one line and exit 2, if this version of Node is not supported. The command, the build and the demo load this file
- * before anything else. So it is plain JavaScript that the first Node with ES modules, 12.17, can parse, and it imports nothing.
+ * Ends the process, with one line and exit 2, on Windows, and if this version of Node is not supported. The command, the build and the demo
+ * load this file before anything else. So it is plain JavaScript that the first Node with ES modules, 12.17, can parse, and it imports
+ * nothing.
  */
 
 /**
@@ -13,11 +14,16 @@ const FLOORS = [
   [24, 0],
 ]
 
-const [major, minor] = process.versions.node.split('.').map(Number)
-const newest = FLOORS[FLOORS.length - 1]
-if (major < newest[0] && !FLOORS.some((floor) => floor[0] === major && floor[1] <= minor)) {
-  process.stderr.write(
-    `fieldwork-sync: Node 20.19, 22.12, 24 or newer is needed, but ${process.execPath} is Node ${process.versions.node}. Nothing was read or changed\n`,
-  )
+/** @param {string} problem */
+const end = (problem) => {
+  process.stderr.write(`fieldwork-sync: ${problem}. Nothing was read or changed\n`)
   process.exit(2)
 }
+
+if (process.platform === 'win32')
+  end('Windows is not supported. Run it on Linux or macOS, or on Windows in WSL or a container')
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+const newest = FLOORS[FLOORS.length - 1]
+if (major < newest[0] && !FLOORS.some((floor) => floor[0] === major && floor[1] <= minor))
+  end(`Node 20.19, 22.12, 24 or newer is needed, but ${process.execPath} is Node ${process.versions.node}`)

@@ -62,11 +62,31 @@ describe('help', () => {
   })
 })
 
+/** An environment in which a property of `process` has another value before the command loads. */
+const pretending = (name: string, value: unknown): Env => {
+  const change = `Object.defineProperty(process, '${name}', { value: ${JSON.stringify(value)} })`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(change)}` }
+}
+
+test.concurrent.for([['sync', '--json'], ['--version'], []])(
+  'on Windows, %j gets one line and exit 2',
+  async (args) => {
+    expect(await run(args, pretending('platform', 'win32'))).toMatchObject({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr:
+        'fieldwork-sync: Windows is not supported. Run it on Linux or macOS, or on Windows in WSL or a container. Nothing was read or changed\n',
+    })
+  },
+)
+
+test.concurrent.for(['linux', 'darwin'])('on %s, the command starts', async (platform) => {
+  expect(await run(['--version'], pretending('platform', platform))).toMatchObject({ code: 0, stderr: '' })
+})
+
 describe('a Node that does not suit', () => {
-  const aged = (version: string): Env => {
-    const versions = `Object.defineProperty(process, 'versions', { value: { node: '${version}' } })`
-    return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(versions)}` }
-  }
+  const aged = (version: string): Env => pretending('versions', { node: version })
 
   test.concurrent.for([
     ['20.18.3', ['sync', '--json']],
