@@ -2,12 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A line for each dead anchor: the page and the link. */
-export const deadAnchors = (directory) => {
+/** A line for each dead anchor: the page and the link. The site is served below the path `base`. */
+export const deadAnchors = (directory, base) => {
   const pages = new Map(
     readdirSync(directory, { recursive: true })
       .filter((name) => name.endsWith('.html'))
-      .map((name) => [`/${name}`, readFileSync(join(directory, name), 'utf8')]),
+      .map((name) => [`${base}${name}`, readFileSync(join(directory, name), 'utf8')]),
   )
   return [...pages].flatMap(([page, html]) =>
     [...html.matchAll(/<a [^>]*href="([^"#]*)#([^"]+)"/g)].flatMap(([, path, anchor]) => {

@@ -37,9 +37,12 @@ const slugify = (heading) =>
     .replace(/[^\p{Letter}\p{Mark}\p{Number}\p{Connector_Punctuation} -]/gu, '')
     .replaceAll(' ', '-')
 
+const { description, homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
 export default {
   title: 'fieldwork-sync',
-  description: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).description,
+  description,
+  base: new URL(homepage).pathname,
   lang: 'en',
   // No icon: without this line browsers request one.
   head: [['link', { rel: 'icon', href: 'data:,' }]],

@@ -1,6 +1,6 @@
 /**
  * Packs the package, installs it into an empty directory on the running Node with `engine-strict`, and uses it.
- * Nothing in this checkout except the tarball is used.
+ * Nothing in this checkout except the tarball is used. FIELDWORK_SYNC_TEST_PACKAGE names the directory of a tarball that is packed already.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { manifest, projectDirectory } from './dockerfile.js'
@@ -48,14 +48,19 @@ const packagesIn = (root: string): readonly string[] => {
     .flatMap((name) => [join(modules, name), ...packagesIn(join(modules, name))])
 }
 
-beforeAll(() => {
+const pack = (): string => {
   const build = join(directory, 'build')
   copyTracked(build)
   cpSync(join(projectDirectory, 'dist'), join(build, 'dist'), { recursive: true })
   execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: build, env })
+  return directory
+}
+
+beforeAll(() => {
+  const packed = resolve(projectDirectory, process.env.FIELDWORK_SYNC_TEST_PACKAGE ?? pack())
   mkdirSync(installed)
   writeFileSync(join(installed, 'package.json'), '{}')
-  const tarball = join(directory, `fieldwork-sync-${manifest.version}.tgz`)
+  const tarball = join(packed, `fieldwork-sync-${manifest.version}.tgz`)
   const strict = ['--engine-strict', '--ignore-scripts', '--no-audit', '--no-fund']
   execFileSync('npm', ['install', ...strict, tarball], { cwd: installed, env, stdio: 'pipe' })
 })
