@@ -14,10 +14,10 @@ import {
   SOLD_INCIDENCE,
   TOTALS,
 } from './needs-action-checks.js'
-import { numbersSql } from './needs-action-rules.js'
+import { numbersSql, RULES } from './needs-action-rules.js'
 import { columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
-/** Of a kind that `needs_action` has too, so that a survey has one of both. */
+/** Of a kind that `needs_action` has too. If its rule finds a reason, there is no news. */
 const NEWS = [
   {
     kind: 'soft_launch',
@@ -70,9 +70,13 @@ facts AS (
 ),
 news AS (
   SELECT *, unnest([
-    ${NEWS.map(
-      ({ kind, when, text, numbers }) =>
-        `CASE WHEN ${when} THEN {'kind': ${literal(kind)}, 'text': ${text}, 'numbers': ${numbersSql(numbers)}} END`,
+    ${RULES.flatMap((alarm) =>
+      NEWS.filter(({ kind }) => kind === alarm.kind).map(
+        ({ kind, when, text, numbers }) => `CASE
+      WHEN ${when} AND NOT coalesce(${alarm.when}, false)
+        THEN {'kind': ${literal(kind)}, 'text': ${text}, 'numbers': ${numbersSql(numbers)}}
+    END`,
+      ),
     ).join(',\n    ')}
   ]) AS item
   FROM facts
@@ -83,7 +87,5 @@ SELECT
   i.item.text COLLATE C AS text,
   i.item.numbers
 FROM news i
-ANTI JOIN main.needs_action a
-  ON a.account = i.account AND a.survey_id = i.survey_id AND a.kind = i.item.kind
 WHERE i.item IS NOT NULL`,
 }

@@ -18,6 +18,7 @@ import {
 } from './needs-action-rules.js'
 import { gainOf } from './pace.js'
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
+import { BEHIND } from './sample-source-pace.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
@@ -44,39 +45,11 @@ const daysBetween = (from: string, to: string): string =>
 const OF_SURVEY = ['account', 'survey_id', 'title', 'project_id', 'status', 'refreshed_at']
 const paceColumns = surveyPace.columns.filter(({ name }) => ![...OF_SURVEY, 'quiet_until'].includes(name))
 
-export const needsAction: ViewDeclaration = {
-  schema: 'main',
-  name: 'needs_action',
-  comment:
-    'What needs action: one row per survey and reason; of surveys that the API shows and the settings do not exclude. Up to the day quiet_until of its plan, a survey has no reason but late',
-  key: ['account', 'survey_id', 'kind'],
-  sortedBy: ['urgency', 'due_on', 'account', 'survey_id', 'kind'],
-  references: ofSurvey,
-  columns: [
-    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),
-    ...columnsFrom(surveys, ['title', 'project_id', 'status']),
-    ...columnsOf({
-      kind: varcharOf(
-        RULES.map(({ kind }) => kind),
-        'The reason',
-      ),
-      urgency: bigint('0 = late for its due date, 1 = somebody should act today, 2 = soon, 3 = worth a look'),
-      since: timestamptz.orNull('Since when, server time; null if no reading says'),
-      text: varchar('The reason in words, with its numbers'),
-      numbers: json('Every number and date of the text, by name'),
-    }),
-    columnOf(plan, 'due_on', {
-      nullable: true,
-      comment:
-        'Due date of the survey, or else of its project; null without one. Of two equally urgent reasons, the earlier is first',
-    }),
-    columnOf(sampleSourceProgress, 'sample_source_id', {
-      nullable: true,
-      comment:
-        'ID of the source that is behind most, or that has most interviews rejected; null for other reasons',
-    }),
-  ],
-  sql: `WITH pace AS MATERIALIZED (
+/**
+ * Steps that end with `reasons`, the rows of the view. `surveys_today` goes on from them, because a view that also reads `needs_action`
+ * evaluates the step `pace` twice.
+ */
+export const REASON_STEPS = `pace AS MATERIALIZED (
   FROM main.survey_pace
 ),
 -- Days on which a survey of the account changed, as on the day a week before them.
@@ -127,24 +100,26 @@ statuses AS (
   FROM main.survey_status_changes
   GROUP BY ALL
 ),
+read_sources AS (
+  SELECT
+    t.account, t.survey_id, t.sample_source_id, a.name, a.sample_size,
+    ${BEHIND} AS behind,
+    ${individualsOf(QUALITY_REJECTS, 't')} AS rejected,
+    ${individualsOf(['complete', ...QUALITY_REJECTS], 't')} AS judged
+  FROM main.sample_source_progress t
+  JOIN main.sample_sources a
+    ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL
+  LEFT JOIN main.survey_progress w ON w.account = t.account AND w.survey_id = t.survey_id
+),
 sources_behind AS (
   SELECT
     account, survey_id,
     count(*) AS sources_behind,
     sum(behind) AS behind,
     first(sample_source_id ORDER BY behind DESC, sample_source_id ASC) AS source_behind_most
-  FROM main.sample_source_pace
+  FROM read_sources
   WHERE CAST(behind AS DOUBLE) / nullif(sample_size, 0) >= ${BEHIND_MIN}
   GROUP BY ALL
-),
-source_interviews AS (
-  SELECT
-    g.account, g.survey_id, g.sample_source_id, a.name,
-    ${individualsOf(QUALITY_REJECTS, 'g')} AS rejected,
-    ${individualsOf(['complete', ...QUALITY_REJECTS], 'g')} AS judged
-  FROM main.sample_source_progress g
-  JOIN main.sample_sources a
-    ON a.account = g.account AND a.survey_id = g.survey_id AND a.id = g.sample_source_id AND a._missing_since IS NULL
 ),
 source_comparisons AS (
   SELECT
@@ -153,7 +128,7 @@ source_comparisons AS (
     sum(judged) OVER (PARTITION BY account, survey_id) - judged AS judged_elsewhere,
     CAST(rejected AS DOUBLE) / nullif(judged, 0) AS rejects_here,
     CAST(rejected_elsewhere AS DOUBLE) / nullif(judged_elsewhere, 0) AS rejects_elsewhere
-  FROM source_interviews
+  FROM read_sources
 ),
 -- The worst source of each survey that has one.
 source_rejects AS (
@@ -239,25 +214,59 @@ facts AS (
   FROM texts
 ),
 -- One list for all rules: a SELECT for each takes more memory than an export has.
-reasons AS (
+rule_results AS (
   SELECT *, unnest([
     ${RULES.map(reasonSql).join(',\n    ')}
   ]) AS reason
   FROM facts
-)
-SELECT
-  account,
-  survey_id,
-  title,
-  project_id,
-  status,
-  reason.kind COLLATE C AS kind,
-  reason.urgency,
-  reason.since,
-  reason.text COLLATE C AS text,
-  reason.numbers,
-  due_on,
-  reason.sample_source_id
-FROM reasons
-WHERE reason IS NOT NULL AND (reason.kind = 'late' OR NOT is_quiet)`,
+),
+reasons AS (
+  SELECT
+    account, survey_id, title, project_id, status,
+    reason.kind COLLATE C AS kind,
+    reason.urgency,
+    reason.since,
+    reason.text COLLATE C AS text,
+    reason.numbers,
+    due_on,
+    reason.sample_source_id
+  FROM rule_results
+  WHERE reason IS NOT NULL AND (reason.kind = 'late' OR NOT is_quiet)
+)`
+
+export const needsAction: ViewDeclaration = {
+  schema: 'main',
+  name: 'needs_action',
+  comment:
+    'What needs action: one row per survey and reason; of surveys that the API shows and the settings do not exclude. Up to the day quiet_until of its plan, a survey has no reason but late',
+  key: ['account', 'survey_id', 'kind'],
+  sortedBy: ['urgency', 'due_on', 'account', 'survey_id', 'kind'],
+  references: ofSurvey,
+  columns: [
+    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),
+    ...columnsFrom(surveys, ['title', 'project_id', 'status']),
+    ...columnsOf({
+      kind: varcharOf(
+        RULES.map(({ kind }) => kind),
+        'The reason',
+      ),
+      urgency: bigint('0 = late for its due date, 1 = somebody should act today, 2 = soon, 3 = worth a look'),
+      since: timestamptz.orNull('Since when, server time; null if no reading says'),
+      text: varchar('The reason in words, with its numbers'),
+      numbers: json('Every number and date of the text, by name'),
+    }),
+    columnOf(plan, 'due_on', {
+      nullable: true,
+      comment:
+        'Due date of the survey, or else of its project; null without one. Of two equally urgent reasons, the earlier is first',
+    }),
+    columnOf(sampleSourceProgress, 'sample_source_id', {
+      nullable: true,
+      comment:
+        'ID of the source that is behind most, or that has most interviews rejected; null for other reasons',
+    }),
+  ],
+  sql: `WITH ${REASON_STEPS}
+SELECT *
+FROM reasons`,
 }

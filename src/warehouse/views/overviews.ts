@@ -9,10 +9,9 @@ import {
   sampleSources,
   surveys,
 } from '../../model/tables.js'
-import { NEWEST_STEPS } from '../history/days.js'
 import { minutesOf, SOURCE_COSTS_STEP, SOURCE_SOLD_COLUMNS } from './as-sold.js'
 import { allIndividuals, individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
-import { dayText, IS_QUIET } from './needs-action.js'
+import { dayText, IS_QUIET, REASON_STEPS } from './needs-action.js'
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { sampleSourcePace } from './sample-source-pace.js'
 import { CLOSED } from './statuses.js'
@@ -79,13 +78,12 @@ export const surveysToday: ViewDeclaration = {
     }),
     columnOf(freshness, 'refreshed_at'),
   ],
-  sql: `WITH reasons AS (
+  sql: `WITH ${REASON_STEPS},
+reason_texts AS (
   SELECT account, survey_id, string_agg(text, '; ' ORDER BY urgency ASC, kind ASC) AS needs_action
-  FROM main.needs_action
+  FROM reasons
   GROUP BY ALL
 ),
-${NEWEST_STEPS},
-${SURVEY_PLANS_STEP},
 quiet AS (
   SELECT l.account, l.survey_id, 'quiet until ' || ${dayText('quiet_until')} AS quiet_text
   FROM survey_plans l
@@ -98,9 +96,9 @@ SELECT
   nullif(concat_ws('; ', r.needs_action, q.quiet_text), '') COLLATE C AS needs_action,
   f.refreshed_at
 FROM main.surveys s
-LEFT JOIN main.survey_pace p ON p.account = s.account AND p.survey_id = s.id
+LEFT JOIN pace p ON p.account = s.account AND p.survey_id = s.id
 LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-LEFT JOIN reasons r ON r.account = s.account AND r.survey_id = s.id
+LEFT JOIN reason_texts r ON r.account = s.account AND r.survey_id = s.id
 LEFT JOIN quiet q ON q.account = s.account AND q.survey_id = s.id AND s.status NOT IN ${CLOSED}
 WHERE s._missing_since IS NULL`,
 }

@@ -15,6 +15,12 @@ import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.
 /** HUGEINT, because the product of two numbers of the API may exceed a BIGINT. A survey over its target counts as complete. */
 const AS_COMPLETE = `(CAST(a.sample_size AS HUGEINT) * least(w.interviews_count, w.sample_size) + w.sample_size - 1) // w.sample_size`
 
+/** The column `behind`, over rows `t` of `sample_source_progress`, `a` of `sample_sources` and `w` of `survey_progress`. */
+export const BEHIND = `CASE
+      WHEN a.sample_size > 0 AND w.sample_size > 0
+        THEN TRY_CAST(greatest(0, ${AS_COMPLETE} - t.interviews_count) AS BIGINT)
+    END`
+
 export const sampleSourcePace: ViewDeclaration = {
   schema: 'main',
   name: 'sample_source_pace',
@@ -55,10 +61,7 @@ goals AS (
     a.name, a.provider, a.country_code, a.sample_size AS target,
     t.interviews_count AS reached, t.completion_rate,
     w.completion_rate AS survey_completion_rate,
-    CASE
-      WHEN a.sample_size > 0 AND w.sample_size > 0
-        THEN TRY_CAST(greatest(0, ${AS_COMPLETE} - t.interviews_count) AS BIGINT)
-    END AS behind
+    ${BEHIND} AS behind
   FROM main.sample_source_progress t
   JOIN main.sample_sources a
     ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL
