@@ -10,6 +10,7 @@ import {
 import { otherBuild } from '../support/command/mutant.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { freePort } from '../support/servers/server.js'
+import { some } from '../support/suite/cases.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
   (await trial.rows('SELECT id FROM surveys ORDER BY id')).map(({ id }) => id)
@@ -43,13 +44,7 @@ const STATUS_OF = { 0: 'complete', 3: 'partial', 4: 'failed', 5: 'failed' }
 test.concurrent('0, 3, 4 and 5: exit code, last line and run record of each night agree, and the next night goes on', async (context) => {
   const trial = await openTrial(context, scriptedSurveys(12, {}, 1))
   const nowhere = { FIELDWORK_SYNC_BASE_URL: `http://127.0.0.1:${await freePort()}/api/v1` }
-  const NIGHTS: readonly Night[] = [
-    {
-      code: 4,
-      says: /: 5 surveys failed one after the other, the last with: .*\(400\)/,
-      hook: (api) => refusing(api, 400, ({ path }) => path !== '/surveys'),
-    },
-    { code: 3, says: /: stopped by --max-requests 6; \d+ surveys are queued/, args: ['--max-requests', '6'] },
+  const REFUSALS: readonly Night[] = [
     { code: 4, says: /refused the credentials \(401\)/, hook: (api) => refusing(api, 401), arrivals: 2 },
     {
       code: 4,
@@ -59,6 +54,15 @@ test.concurrent('0, 3, 4 and 5: exit code, last line and run record of each nigh
       arrivals: 5,
     },
     { code: 4, says: /connection refused \(ECONNREFUSED\)/, env: nowhere, arrivals: 0 },
+  ]
+  const NIGHTS: readonly Night[] = [
+    {
+      code: 4,
+      says: /: 5 surveys failed one after the other, the last with: .*\(400\)/,
+      hook: (api) => refusing(api, 400, ({ path }) => path !== '/surveys'),
+    },
+    { code: 3, says: /: stopped by --max-requests 6; \d+ surveys are queued/, args: ['--max-requests', '6'] },
+    ...some(REFUSALS, 1),
     { code: 0, says: /surveys refreshed, nothing left over/ },
     { code: 5, says: /: 1 row could not be typed/ },
   ]

@@ -17,7 +17,7 @@ import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support
 import { howMany } from '../support/suite/cases.js'
 import { chance } from '../support/suite/chance.js'
 
-const KILLS = howMany(2, 110)
+const KILLS = howMany(1, 110)
 /** At most this many kills in a row. Then one run may finish, and the world moves on. */
 const KILLS_A_ROUND_MAX = 8
 const STARTS_MAX = 20 + 6 * KILLS

@@ -69,16 +69,11 @@ test.concurrent('a result is exact in CSV and JSON, and harmless in Markdown and
       '(3 rows)\n',
     ].join('\n'),
   )
-  expect(await rowsOf('SELECT 1 AS a, 2 AS a, \'x\' AS "b,c"', '--format', 'csv')).toBe(
-    'a,a_1,"b,c"\n1,2,x\n',
-  )
   expect(await rowsOf('FROM surveys WHERE false', '--json')).toBe('[\n]\n')
-  // A letter before a text is not always an E, which gives backslashes a meaning.
-  const like = String.raw`SELECT ';' AS a WHERE 'x' NOT LIKE'%\' AND ';' <> ' ' AND E'\';' = chr(39) || ';';`
-  expect(await rowsOf(like, '--format', 'csv')).toBe('a\n;\n')
-  // Tags with letters of every language, and names that hold a dollar.
-  const tags = 'SELECT $é$;$é$ || $調1_査$;$é$;$調1_査$ || $$;$$ AS a$b$; -- $b$'
-  expect(await rowsOf(tags, '--format', 'csv')).toBe('a$b$\n;;$é$;;\n')
+  // A letter before a text is not always an E, which gives backslashes a meaning. Tags have letters of every language, and a name holds a dollar.
+  const odd = String.raw`SELECT 1 AS a, 2 AS a, ('x' NOT LIKE'%\' AND ';' <> ' ' AND E'\';' = chr(39) || ';') AS "b,c",
+    $é$;$é$ || $調1_査$;$é$;$調1_査$ || $$;$$ AS a$b$; -- $b$`
+  expect(await rowsOf(odd, '--format', 'csv')).toBe('a,a_1,"b,c",a$b$\n1,2,true,;;$é$;;\n')
 })
 
 test.concurrent('a table fits 80 columns: a text loses its middle, and too many columns become a block for each row', async () => {
@@ -110,7 +105,6 @@ test.concurrent('every named query runs, by its name and by the SQL that it prin
   const [{ account }] = JSON.parse(await rowsOf('SELECT account FROM surveys LIMIT 1', '--json'))
   const ids = async (...args: string[]) =>
     JSON.parse(await rowsOf(...args, '--json')).map(({ survey_id }: { survey_id: number }) => survey_id)
-  expect(await ids('pace-by-day', '--survey', '2')).toEqual([2])
   expect(await ids('pace-by-day', '--survey', `${account}/2`)).toEqual([2])
   expect(await ids('pace-by-day', '--days', '1', '--survey', '2')).toEqual([2])
   expect(
@@ -235,7 +229,7 @@ test.concurrent('a wrong name, value or file is refused in one line', async () =
     [['SELECT 1', '--warehouse', root], 'nothing has been published there yet'],
     [[], 'query needs SQL, or the name of a query'],
   ] as const
-  for (const [args, says] of some<(typeof refused)[number]>(refused, 6)) {
+  for (const [args, says] of some<(typeof refused)[number]>(refused, 4)) {
     const ended = await trial.runWarm(['query', ...args])
     expect(ended, args.join(' ')).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr.trimEnd().split('\n'), args.join(' ')).toHaveLength(1)
@@ -282,7 +276,7 @@ test.concurrent('a file is replaced as a whole, in the format of its name, and n
     await trial.runWarm(['query', 'SELECT title::INT FROM surveys', '--out', join(root, 'rows.csv')]),
   ).toMatchObject({ code: 2 })
   expect(kept.equals(await readFile(join(root, 'rows.csv')))).toBe(true)
-  for (const name of ['rows.csv/x.csv', 'rows.csv/x.parquet']) {
+  for (const name of some(['rows.csv/x.csv', 'rows.csv/x.parquet'], 1)) {
     const ended = await trial.runWarm(['query', SQL, '--out', join(root, name)])
     expect(ended).toMatchObject({ code: 7, stdout: '' })
     expect(ended.stderr).toContain(`cannot write ${join(root, name)}`)

@@ -151,7 +151,7 @@ const ECHOES: readonly Echo[] = [
   },
 ]
 
-test.concurrent.for(some(ECHOES, 4))(
+test.concurrent.for(some(ECHOES, 3))(
   'the token does not leak from $when',
   async ({ exit, script }, context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])

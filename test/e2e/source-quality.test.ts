@@ -6,7 +6,7 @@ import { accountsOf, startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
 import { truthRows } from '../support/oracle/truth.js'
-import { howMany } from '../support/suite/cases.js'
+import { howMany, some } from '../support/suite/cases.js'
 import type { Row } from '../support/warehouse/duckdb.js'
 
 const CPI = 2.5
@@ -35,30 +35,33 @@ const qualityOf = (progress: Row) => {
   }
 }
 
-test.for([42, 1, 7])('the quality of sources equals the truth of world %i', async (seed, context) => {
-  const trial = await openTrial(context)
-  await using server = await startWorld({ seed, surveys: howMany(25, 100), pageSize: 50 })
-  const plan = join(await trial.temporary(), 'plan.csv')
-  await writeFile(plan, `source,cpi,currency\n*,${CPI},EUR\n`)
-  const args = await trial.settings({ ...accountsOf(server), plan })
-  expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
+test.for(some([42, 1, 7], 1))(
+  'the quality of sources equals the truth of world %i',
+  async (seed, context) => {
+    const trial = await openTrial(context)
+    await using server = await startWorld({ seed, surveys: howMany(25, 100), pageSize: 50 })
+    const plan = join(await trial.temporary(), 'plan.csv')
+    await writeFile(plan, `source,cpi,currency\n*,${CPI},EUR\n`)
+    const args = await trial.settings({ ...accountsOf(server), plan })
+    expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
 
-  const ofSources = [...(await truthRows(server)).values()]
-    .flatMap(({ survey, sources, sourceProgress }) =>
-      sources.map(({ id }, place) => ({
-        survey_id: survey.id,
-        id,
-        ...qualityOf(sourceProgress[place] ?? {}),
-      })),
-    )
-    .toSorted((one, other) => Number(one.id) - Number(other.id))
-  expect(
-    await trial.rows(`SELECT survey_id, sample_source_id AS id, total_interviews, rejected, rejected_rate, undecided, quota_full_rate,
-        loi_minutes, cost_per_good FROM source_overview ORDER BY id`),
-  ).toEqual(ofSources)
-  for (const name of ['rejected', 'undecided', 'quota_full_rate'] as const)
+    const ofSources = [...(await truthRows(server)).values()]
+      .flatMap(({ survey, sources, sourceProgress }) =>
+        sources.map(({ id }, place) => ({
+          survey_id: survey.id,
+          id,
+          ...qualityOf(sourceProgress[place] ?? {}),
+        })),
+      )
+      .toSorted((one, other) => Number(one.id) - Number(other.id))
     expect(
-      ofSources.some((one) => Number(one[name]) > 0),
-      name,
-    ).toBe(true)
-})
+      await trial.rows(`SELECT survey_id, sample_source_id AS id, total_interviews, rejected, rejected_rate, undecided, quota_full_rate,
+        loi_minutes, cost_per_good FROM source_overview ORDER BY id`),
+    ).toEqual(ofSources)
+    for (const name of ['rejected', 'undecided', 'quota_full_rate'] as const)
+      expect(
+        ofSources.some((one) => Number(one[name]) > 0),
+        name,
+      ).toBe(true)
+  },
+)

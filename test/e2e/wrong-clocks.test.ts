@@ -14,8 +14,8 @@ test.concurrent('a night whose clock was 20 hours ahead is late in time', async 
     const { code, stdout } = await trial.run(['status', '--check'], aheadBy(hours * 3_600_000))
     return [code, stdout]
   }
-  for (const ours of [{}, aheadBy(20 * 3_600_000)])
-    expect(await trial.run(['sync'], ours)).toMatchObject({ code: 0, signal: null })
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  expect(await trial.run(['sync'], aheadBy(20 * 3_600_000))).toMatchObject({ code: 0, signal: null })
   expect(await checkIn(1)).toEqual([0, expect.stringMatching(/^OK: .* 1 h ago\n$/)])
   expect(await checkIn(30)).toEqual([3, 'LATE: the last complete run ended 30 h ago\n'])
 })

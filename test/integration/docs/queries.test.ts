@@ -4,7 +4,7 @@ import { NAMED_QUERIES } from '../../../src/commands/query/named.js'
 import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
 import { runWarm } from '../../support/command/warm.js'
 import type { SurveyRows } from '../../support/oracle/truth.js'
-import { some } from '../../support/suite/cases.js'
+import { ALL_CASES, some } from '../../support/suite/cases.js'
 import type { Reader, Row } from '../../support/warehouse/duckdb.js'
 import { dateOf, fourNights, NIGHTS, nightAt } from '../../support/warehouse/four-nights.js'
 import { asText, page, QUERIES, queriesOfOtherPages, sqlOf } from './queries.js'
@@ -473,8 +473,8 @@ const asked = async (...args: readonly string[]): Promise<readonly Row[]> => {
 const nightOf = (day: number): number => [...NIGHTS].filter((night) => night <= day).at(-1) ?? 0
 const LAST_WEEK = [3, 4, 5, 6, 7, 8, 9]
 
-/** The first ones show it. */
-const tried = <Id>(ids: readonly Id[]) => some(ids, 2)
+/** One shows it. */
+const tried = <Id>(ids: readonly Id[]) => some(ids, 1)
 
 test('an analyst: how did a survey go on each day of the last week?', async () => {
   for (const id of tried(world().inField)) {
@@ -592,7 +592,7 @@ test('an analyst: how many interviews has each source, in which country, and on 
 test('at 80 columns, the result of every query is a table, with the account only where there are several', async () => {
   const env = { FIELDWORK_SYNC_WAREHOUSE: world().warehouse }
   const answer = async (...args: readonly string[]) => (await runWarm(['query', ...args], env)).stdout
-  for (const { name, title, note = '' } of some(NAMED_QUERIES, 6)) {
+  for (const { name, title, note = '' } of some(NAMED_QUERIES, 2)) {
     const table = await answer(name)
     const [head = '', rule = '', first = ''] = table.split('\n')
     expect(rule, `${name} is a table`).toMatch(/^-+( {2}-+)+$/)
@@ -615,7 +615,8 @@ test('the queries of the other pages run on a published file', async () => {
   const queries = queriesOfOtherPages()
   for (const [name, sql] of queries)
     await world()
-      .reader.query(sql)
+      // To describe a result shows that the names are right, in a fifth of the time. The full suite runs them.
+      .reader.query(ALL_CASES ? sql : `DESCRIBE ${sql}`)
       .catch((error: unknown) => expect.fail(`${name}: ${sql}\n${String(error)}`))
   expect(new Set(queries.map(([name]) => name)).size).toBeGreaterThan(8)
 })

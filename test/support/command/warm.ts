@@ -5,9 +5,14 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import pLimit from 'p-limit'
+import { workFile } from '../../../src/warehouse/lifecycle/files.js'
+import { TEMPORARY_ROOT } from '../files/temporary.js'
 import { ALL_CASES } from '../suite/cases.js'
+import { emptyWarehouse } from '../warehouse/warehouse.js'
 import { type Ended, type Env, run, withEndLine } from './command.js'
 
 /**
@@ -51,7 +56,22 @@ const answerOf = (child: ChildProcess): Promise<number> =>
     })
   })
 
+/**
+ * A first sync of a warehouse without a bucket finds an empty one. To create it takes longer than the rest of the sync, so only the full suite
+ * does that.
+ */
+const placeWarehouse = async ([command]: readonly string[], env: Env, cwd: string): Promise<void> => {
+  const { FIELDWORK_SYNC_WAREHOUSE: warehouse, FIELDWORK_SYNC_STORAGE_URL: bucket } = env
+  if (command !== 'sync' || warehouse === undefined || bucket !== undefined) return
+  const directory = resolve(cwd, warehouse)
+  const isNew = existsSync(dirname(directory)) && !existsSync(directory)
+  if (!isNew || !directory.startsWith(TEMPORARY_ROOT)) return
+  mkdirSync(directory)
+  writeFileSync(workFile(directory), await emptyWarehouse())
+}
+
 const runLoaded = async (args: readonly string[], env: Env, cwd: string): Promise<Ended> => {
+  await placeWarehouse(args, env, cwd)
   const child = idle ?? load()
   idle = null
   const mark = `${randomUUID()}\n`

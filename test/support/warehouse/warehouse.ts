@@ -110,7 +110,7 @@ export const newDirectory = async (finished: Finished = onTestFinished): Promise
 }
 
 /** The file of an empty warehouse. It is built once and copied, because creating its tables and views takes time. */
-const emptyWarehouse = (): Promise<Buffer> => {
+export const emptyWarehouse = (): Promise<Buffer> => {
   emptyFile ??= buildEmptyFile()
   return emptyFile
 }

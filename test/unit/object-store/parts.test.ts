@@ -12,6 +12,7 @@ import {
   type S3ServerOptions,
   startS3Server,
 } from '../../support/storage/s3-server.js'
+import { some } from '../../support/suite/cases.js'
 
 const MIB = 1_048_576
 const PART = 5 * MIB
@@ -91,12 +92,13 @@ test('equal parts are copied, and the others are sent', async () => {
 })
 
 test('a base that is gone or whose copy is refused costs one line, and the rest is sent', async () => {
-  const gone = await upload('abcdefgh', 'abcdefgh', {
+  const gone = await upload('abc', 'abc', {
     fault: (request) => (isCopy(request) ? { kind: 'refused', status: 404, code: 'NoSuchKey' } : null),
   })
-  expect(gone).toMatchObject({ kind: 'written', isWhole: true, sent: 36, left: 0 })
+  expect(gone).toMatchObject({ kind: 'written', isWhole: true, sent: 11, left: 0 })
   expect(gone.problems).toEqual([expect.stringMatching(/^s3:\/\/research: cannot write after: /)])
-  for (const fault of [FORBIDDEN, { kind: 'refused', status: 501, code: 'NotImplemented' } as const]) {
+  const faults = [FORBIDDEN, { kind: 'refused', status: 501, code: 'NotImplemented' } as const]
+  for (const fault of some(faults, 1)) {
     const { copies, problems, ...rest } = await upload('abcdefgh', 'abcdefgh', {
       fault: (request) => (isCopy(request) ? fault : null),
     })

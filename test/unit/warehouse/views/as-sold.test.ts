@@ -2,10 +2,11 @@
 import { expect, test } from 'vitest'
 import type { Progress, SampleSource, Survey } from '../../../../src/model/fields.js'
 import type { PlanLine } from '../../../../src/model/tables.js'
+import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { hourOf } from '../../../support/time/instants.js'
 import { bundle, list, planLine, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
-import { sharedWarehouse, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
 
@@ -151,12 +152,12 @@ test('expected_by_today is on a straight line from the opening to the target on 
 
 /** Each source of the survey, with its complete interviews; null if its progress is not known. */
 const storeSources = async (
-  { account, database }: TestWarehouse,
+  account: AccountWarehouse,
   surveyId: number,
   sources: readonly (readonly [SampleSource, number | null])[],
   target: number | null = 200,
 ) => {
-  await list(account, [survey(surveyId)], at(1), 'full')
+  await list(account, [survey(surveyId)], at(1))
   const all = sources.map(([one]) => one)
   const whole = sources.reduce((sum, [, complete]) => sum + (complete ?? 0), 0)
   const sourceProgress = sources.flatMap(([{ id }, complete]) =>
@@ -166,7 +167,6 @@ const storeSources = async (
     [bundle(surveyId, at(1), all, counts(whole, 9, { sample_size: target }), { sourceProgress })],
     RUN,
   )
-  return database
 }
 
 const panel = (id: number) => source(id, { name: `Panel ${id}` })
@@ -235,28 +235,43 @@ const COSTS: readonly (readonly [
   ['no target', [[panel(11), 7]], [{ survey_id: 1, cpi: 3, currency: 'EUR' }], [21, null, 'EUR'], null],
 ]
 
-for (const [what, sources, plan, costs, target = 200] of COSTS)
-  test(`cost: ${what}`, async () => {
-    const warehouse = await emptyWarehouse()
-    const database = await storeSources(warehouse, 1, sources, target)
-    await storePlan(database, lines(...plan))
-    await warehouse.expectRows('SELECT cost, cost_at_target, currency FROM survey_pace', [[...costs]])
-    if (costs[0] === null) return
-    // The sum of its sources.
-    await warehouse.expectRows('SELECT sum(cost), count(*) = count(cost) FROM source_overview', [
-      [costs[0], true],
-    ])
-  })
+test('survey_pace has the cost of a survey: the sum of its sources, each at its price', async () => {
+  const { account, database, cells } = await emptyWarehouse()
+  // Each case is a survey, with sources of its own.
+  const idIn = (place: number, id: number) => id + 10 * place
+  for (const [place, [, sources, , , target = 200]] of COSTS.entries()) {
+    const own = sources.map(([{ id }, complete]) => [panel(idIn(place, id)), complete] as const)
+    await storeSources(account, idIn(place, 1), own, target)
+  }
+  const plans = COSTS.flatMap(([, , plan], place) =>
+    plan.map(({ survey_id, sample_source_id, ...line }) => ({
+      ...line,
+      ...(survey_id ? { survey_id: idIn(place, survey_id) } : {}),
+      ...(sample_source_id ? { sample_source_id: idIn(place, sample_source_id) } : {}),
+    })),
+  )
+  await storePlan(database, lines(...plans))
+  const found = await cells('SELECT cost, cost_at_target, currency FROM survey_pace ORDER BY survey_id')
+  expect(found.map((costs, place) => [COSTS[place]?.[0], ...costs])).toEqual(
+    COSTS.map(([what, , , costs]) => [what, ...costs]),
+  )
+  const known = COSTS.flatMap(([, , , [cost]], place) =>
+    cost === null ? [] : [[idIn(place, 1), cost, true]],
+  )
+  const ofSources = await cells(`SELECT survey_id, sum(cost), count(*) = count(cost) FROM source_overview
+    WHERE survey_id IN (${known.map(([id]) => id)}) GROUP BY ALL ORDER BY survey_id`)
+  expect(ofSources).toEqual(known)
+})
 
 test('source_overview has what was sold for each source, and what came in', async () => {
   const warehouse = await emptyWarehouse()
-  const database = await storeSources(warehouse, 1, [
+  await storeSources(warehouse.account, 1, [
     [panel(11), 30],
     [panel(12), 20],
     [panel(13), null],
   ])
   await storePlan(
-    database,
+    warehouse.database,
     lines(
       { survey_id: 1, cpi: 4.5, currency: 'EUR', incidence: 0.5, loi_minutes: 10 },
       { source: 'Panel*1', cpi: 3.8, currency: 'CHF', supplier: 'North', incidence: 0.25 },

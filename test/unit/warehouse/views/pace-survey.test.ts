@@ -263,13 +263,13 @@ test('nights without a run change neither the pace nor the forecast of a week ag
 })
 
 test('reconstructed days count until a week was observed, and then neither in the pace nor in the interval', async () => {
-  const { account, rows } = await emptyWarehouse()
+  const { account, cells } = await emptyWarehouse()
   // The first goes on. The second is paused after its first night, and opens again on the eighth.
   const PAUSED = [2, 8] as const
   const statusOn = (night: number) =>
     night >= PAUSED[0] && night < PAUSED[1] ? 'deviating_from_specs' : 'fieldwork'
   await list(account, [survey(1), survey(2)], at(1, 0), 'full')
-  const found: unknown[] = []
+  const found = new Map<number, unknown>()
   for (let night = 1; night <= 10; night += 1) {
     if (PAUSED.some((change) => change === night))
       await list(account, [survey(2, { status: statusOn(night), updated_at: at(night) })], at(night))
@@ -285,26 +285,27 @@ test('reconstructed days count until a week was observed, and then neither in th
             [reconstructed(id, [days], read(205 - 25 * days - 5 * (days % 2), 400), at(1))],
             RUN,
           )
-    const paces = await rows(
+    if (![1, 5, 8, 10].includes(night)) continue
+    const paces = await cells(
       `SELECT pace_days, reconstructed_days, gained, (expected_to - expected_on)::INT AS width FROM survey_pace ORDER BY survey_id`,
     )
-    found.push(paces.map((row) => Object.values(row)))
+    found.set(night, paces)
   }
   // Four days later, four observed gains and three reconstructed ones. Without a spread only the pace may change.
-  expect(found[0]).toEqual([
+  expect(found.get(1)).toEqual([
     [7, 7, 180, 3],
     [7, 7, 180, 3],
   ])
-  expect(found[4]).toEqual([
+  expect(found.get(5)).toEqual([
     [7, 3, 100, 12],
     [7, 7, 180, null],
   ])
   // A week is observed: 35 in seven days, which never vary.
-  expect(found[7]).toEqual([
+  expect(found.get(8)).toEqual([
     [7, 0, 35, 12],
     [null, null, null, null],
   ])
-  expect(found[9]).toEqual([
+  expect(found.get(10)).toEqual([
     [7, 0, 35, 11],
     [2, 0, 10, null],
   ])
@@ -488,7 +489,7 @@ test('survey_pace knows the due date of a survey, or else of its project', async
   await expectRows(found, expected)
   // A file that cannot be read keeps them, an empty one does not.
   expect(await storePlan(database, null)).toEqual({ stored: 7, unknown: 2 })
-  await expectRows(found, expected)
+  await expectRows('SELECT count(*)::INT FROM plan', [[7]])
   expect(await storePlan(database, rows.slice(0, 1))).toEqual({ stored: 1, unknown: 0 })
   await expectRows('SELECT survey_id, due_on::VARCHAR FROM plan', [[1, '2026-03-15']])
   expect(await storePlan(database, [])).toEqual({ stored: 0, unknown: 0 })

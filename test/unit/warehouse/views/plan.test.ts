@@ -1,4 +1,5 @@
 /** Which line of the plan decides what is planned for a survey or a source. */
+import { range } from 'd3-array'
 import { expect, test } from 'vitest'
 import type { PlanLine } from '../../../../src/model/tables.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
@@ -10,10 +11,10 @@ import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
 
-/** Surveys 1 and 2 of project P, and 3 without one, each with the same sources. */
-const withSources = async (names: readonly string[]) => {
+/** Surveys 1 and 2 of project P, and others without one, each with the same sources. */
+const withSources = async (names: readonly string[], count = 3) => {
   const warehouse = await emptyWarehouse()
-  const surveys = [survey(1, { project_id: 'P' }), survey(2, { project_id: 'P' }), survey(3)]
+  const surveys = range(1, count + 1).map((id) => survey(id, { project_id: id < 3 ? 'P' : null }))
   await list(warehouse.account, surveys, minute(0), 'full')
   const sources = names.map((name, place) => source(10 + place, { name }))
   await warehouse.account.commitBundles(
@@ -83,7 +84,7 @@ test('of a source, its id decides before patterns of its name, then its survey, 
   await expectRows(found, expected)
 })
 
-test.each([
+const NAMES_OF_PATTERNS: readonly (readonly [pattern: string, names: readonly string[]])[] = [
   ['Panel', ['Panel']],
   ['panel', []],
   ['Panel*', ['Panel', 'Panel 50%', 'Panel_A', 'PanelXA']],
@@ -97,21 +98,23 @@ test.each([
   ['[P]anel', []],
   ['Pane?', []],
   ['**el', ['Panel']],
-])('the pattern %s', async (pattern, names) => {
-  const { database, rows } = await withSources([
-    '',
-    'Panel',
-    'Panel 50%',
-    'Panel_A',
-    'PanelXA',
-    "O'Hara\\x",
-    'a*b',
-  ])
-  await storePlan(database, lines({ survey_id: 1, source: pattern, supplier: 'S' }))
+]
+
+test('a pattern is the name of a source, in which * is any text', async () => {
+  const names = ['', 'Panel', 'Panel 50%', 'Panel_A', 'PanelXA', "O'Hara\\x", 'a*b']
+  // A survey for each pattern.
+  const { database, rows } = await withSources(names, NAMES_OF_PATTERNS.length)
+  const plan = NAMES_OF_PATTERNS.map(([source], place) => ({ survey_id: place + 1, source, supplier: 'S' }))
+  await storePlan(database, lines(...plan))
   const found = await rows(`WITH ${SURVEY_PLANS_STEP}, ${SOURCE_PLANS_STEPS}
-    SELECT s.name FROM source_plans p JOIN main.sample_sources s ON s.id = p.sample_source_id AND s.survey_id = p.survey_id
-    WHERE p.supplier = 'S' ORDER BY s.id`)
-  expect(found.map(({ name }) => name)).toEqual(names)
+    SELECT p.survey_id, s.name FROM source_plans p
+    JOIN main.sample_sources s ON s.id = p.sample_source_id AND s.survey_id = p.survey_id
+    WHERE p.supplier = 'S' ORDER BY p.survey_id, s.id`)
+  const matched = NAMES_OF_PATTERNS.map(([pattern], place) => [
+    pattern,
+    found.filter(({ survey_id }) => survey_id === place + 1).map(({ name }) => name),
+  ])
+  expect(matched).toEqual(NAMES_OF_PATTERNS)
 })
 
 test('of equally specific patterns, the earlier line decides', async () => {
