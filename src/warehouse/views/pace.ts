@@ -120,12 +120,13 @@ known_spans AS (
   SELECT *, sum(CASE WHEN is_reconstructed THEN 0 ELSE 1 + to_day - from_day END) OVER (PARTITION BY ${key}) AS observed_days
   FROM spans
 ),
--- The day of fieldwork of each version of a survey.
+-- The day of fieldwork of each version of a survey whose progress was read.
 statuses AS (
   SELECT
     h.account, h.id AS survey_id, h.valid_from, ${fieldworkDayOf('h.valid_from')} AS "day", h.status = 'fieldwork' AS opened,
     count(*) FILTER (WHERE h.status <> 'fieldwork') OVER (PARTITION BY h.account, h.id ORDER BY h.valid_from ASC) AS stops
   FROM main.surveys_history h
+  SEMI JOIN read_since r ON r.account = h.account AND r.survey_id = h.id
   ${clockAt('h.valid_from')}
 ),
 -- The last version of a day stands until the day before the next one. Before the first version, the status is not known.
