@@ -16,6 +16,7 @@ import {
   settingsOf,
   VARIANTS,
 } from './kubernetes.js'
+import { workflowOf } from './workflows.js'
 
 const cronJob = parsedCronJob('cronjob.yaml')
 const job = cronJob.jobTemplate.spec
@@ -26,7 +27,7 @@ const kustomization = z
   .object({
     resources: z.array(z.string()),
     configMapGenerator: z.tuple([z.object({ name: z.string(), files: z.array(z.string()) })]),
-    images: z.tuple([z.object({ name: z.string(), newTag: z.string() })]),
+    images: z.tuple([z.object({ name: z.string(), newName: z.string(), newTag: z.string() })]),
   })
   .parse(read('kustomization.yaml'))
 
@@ -63,8 +64,12 @@ describe('the base', () => {
     ]).toEqual([created])
   })
 
-  test('gives the image the version of this package', () => {
-    expect(kustomization.images[0]).toEqual({ name: container.image, newTag: manifest.version })
+  test('names the image of the release, with the version of this package', () => {
+    expect(kustomization.images[0]).toEqual({
+      name: container.image,
+      newName: workflowOf('release.yml').jobs.image?.env.IMAGE,
+      newTag: manifest.version,
+    })
   })
 
   test('mounts its declared settings, token and warehouse', () => {
