@@ -1,5 +1,5 @@
 /** A directory for one test, removed when the test has finished. */
-import { existsSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync, statfsSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,8 +28,11 @@ const hasRoom = (path: string): boolean => {
   return bavail * bsize >= FREE_BYTES_MIN
 }
 
-/** A publish waits until the disk has stored every file. Only the full suite has time for that. */
-export const TEMPORARY_ROOT = !ALL_CASES && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
+/**
+ * A publish waits until the disk has stored every file. Only the full suite has time for that. On macOS the path of the temporary directory
+ * leads through a link, and commands print where it leads.
+ */
+export const TEMPORARY_ROOT = realpathSync(!ALL_CASES && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir())
 
 export const temporaryDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
   const directory = await mkdtemp(join(TEMPORARY_ROOT, 'fieldwork-sync-'))
