@@ -77,13 +77,13 @@ test('a status of the CronJob needs only the change of the page', () => {
   }
 })
 
-/** The settings files of the how-to pages: their YAML, but for the profile of dbt. */
+/** The settings files of the how-to pages: their YAML, but for the profile of dbt and the pages about schedulers. */
 const settingsOf = (page: string): readonly (readonly [string, string])[] =>
   fencedYaml(page)
     .filter((text) => !text.startsWith('fieldwork_models:'))
     .map((text) => [page, text])
 
-const SETTINGS = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap(settingsOf)
+const SETTINGS = PAGES.filter((page) => /^docs\/how-to\/[\w-]+\.md$/.test(page)).flatMap(settingsOf)
 
 const ADDRESSES = ['PING_START', 'PING_SUCCESS', 'PING_FAILURE', 'WEBHOOK', 'CHAT_WEBHOOK', 'TEAMS_WEBHOOK']
 
