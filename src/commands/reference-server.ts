@@ -1,8 +1,7 @@
 /** What `reference-server` does: runs the local API until a signal stops it. */
 import { once } from 'node:events'
-import { EXIT_CODES } from '../base/errors.js'
+import { EXIT_CODES, ExpectedError, hasCode } from '../base/errors.js'
 import { flagOf, OPTIONS } from '../reference-server/option-texts.js'
-import { startReferenceServer } from '../reference-server/server.js'
 import type { CliContext } from './context.js'
 import type { FlagValues } from './flags.js'
 
@@ -12,6 +11,7 @@ export const serve = async (
   flags: FlagValues,
 ): Promise<void> => {
   const options = Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, flags[flagOf(name)]]))
+  const { startReferenceServer } = await loadServer()
   const server = await startReferenceServer(options, signal)
   try {
     await print(`${JSON.stringify({ base_url: server.baseUrl, accounts: server.accounts })}\n`)
@@ -20,4 +20,18 @@ export const serve = async (
     await server.close()
   }
   exit(EXIT_CODES.complete)
+}
+
+/** The image leaves its packages out. */
+const loadServer = async () => {
+  try {
+    return await import('../reference-server/server.js')
+  } catch (cause) {
+    if (!hasCode(cause, 'ERR_MODULE_NOT_FOUND')) throw cause
+    throw new ExpectedError(
+      'installation_incomplete',
+      'the packages of the reference server are not installed. Build the image with --build-arg REFERENCE_SERVER=with, or install fieldwork-sync from npm',
+      { cause },
+    )
+  }
 }

@@ -35,7 +35,6 @@ describe('a package that was not installed is named, with what installs it', () 
   const NEEDED = [
     ['zod', [], ['status']],
     ['@duckdb/node-bindings-', ['@duckdb/node-api', '@duckdb/node-bindings'], ['check']],
-    ['fastify', [], ['reference-server', '--port', '0']],
   ] as const
 
   test.concurrent.for(some<(typeof NEEDED)[number]>(NEEDED, 2))(

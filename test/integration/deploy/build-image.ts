@@ -3,8 +3,8 @@
  * systems of its stages. It does not test the base image.
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, statSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { chmodSync, cpSync, mkdirSync, statSync, symlinkSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import {
   copyOf,
   execFormOf,
@@ -32,15 +32,18 @@ export interface BuiltImage {
 /** Whether this process may give files to the image's user and run as that user. */
 export const isRoot = process.getuid?.() === 0
 
-/** Builds from the current content of the files that git tracks. `directory` must be empty. */
-export const buildImage = (directory: string): BuiltImage => {
+/** Builds from the current content of the files that git tracks, with `--build-arg`s. `directory` must be empty. */
+export const buildImage = (
+  directory: string,
+  buildArgs: Readonly<Record<string, string>> = {},
+): BuiltImage => {
   const context = join(directory, 'context')
   copyTracked(context, isInContext)
   const stages = readDockerfile()
   const rootOf = (stage: Stage) => join(directory, stage.name ?? 'image')
   for (const stage of stages) {
     const from = (name: string | null) => (name === null ? context : join(directory, name))
-    buildStage(stage, rootOf(stage), from)
+    buildStage(stage, rootOf(stage), from, buildArgs)
   }
   const image = stages.at(-1)
   if (image === undefined) throw new Error('the Dockerfile has no stage')
@@ -61,10 +64,18 @@ export const buildImage = (directory: string): BuiltImage => {
   }
 }
 
-const buildStage = (stage: Stage, root: string, from: (stage: string | null) => string): void => {
+const buildStage = (
+  stage: Stage,
+  root: string,
+  from: (stage: string | null) => string,
+  buildArgs: Readonly<Record<string, string>>,
+): void => {
   let workingDirectory = root
-  mkdirSync(root, { recursive: true })
+  mkdirSync(join(root, 'usr/local/bin'), { recursive: true })
   chmodSync(root, 0o755)
+  // Of the base, the running Node stands for its program.
+  if (stage.image.startsWith('node:')) symlinkSync(process.execPath, join(root, 'usr/local/bin/node'))
+  const args = Object.assign({}, ...textsOf(stage, 'ARG').map(pairsOf), buildArgs)
   for (const { keyword, text } of stage.instructions) {
     if (keyword === 'WORKDIR') {
       workingDirectory = join(root, text)
@@ -72,16 +83,16 @@ const buildStage = (stage: Stage, root: string, from: (stage: string | null) => 
     }
     if (keyword === 'COPY') {
       const { from: name, sources, target } = copyOf(text)
-      for (const source of sources) copy(join(from(name), source), workingDirectory, target)
+      const to = target.startsWith('/') ? join(root, target) : join(workingDirectory, target)
+      for (const source of sources) copy(join(from(name), source), to)
     }
-    if (keyword === 'RUN') run(outsideOf(text, root), workingDirectory)
+    if (keyword === 'RUN') run(outsideOf(text, root), workingDirectory, args)
   }
 }
 
 /** Copies like COPY: a folder's content into the target, and a file into a target that ends with a slash. */
-const copy = (source: string, workingDirectory: string, target: string): void => {
-  const to = resolve(workingDirectory, target)
-  const into = statSync(source).isFile() && target.endsWith('/') ? join(to, basename(source)) : to
+const copy = (source: string, to: string): void => {
+  const into = statSync(source).isFile() && to.endsWith('/') ? join(to, basename(source)) : to
   cpSync(source, into, { recursive: true, verbatimSymlinks: true })
 }
 
@@ -92,7 +103,8 @@ const outsideOf = (command: string, root: string): string => {
 }
 
 /** Runs with a minimal environment, so that nothing in this checkout helps the build. */
-const run = (command: string, workingDirectory: string): void => {
+const run = (command: string, workingDirectory: string, args: Readonly<Record<string, string>>): void => {
   const { PATH = '', HOME = '/' } = process.env
-  execFileSync('/bin/sh', ['-c', command], { cwd: workingDirectory, env: { PATH, HOME }, stdio: 'pipe' })
+  const env = { PATH, HOME, ...args }
+  execFileSync('/bin/sh', ['-c', command], { cwd: workingDirectory, env, stdio: 'pipe' })
 }

@@ -23,15 +23,21 @@ import { killStarted, SYNCED, startReferenceServer } from './installed.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'fieldwork-sync-image-'))
 let image: BuiltImage
+let withServer: BuiltImage
 
-const options = (env: Readonly<Record<string, string>>) => ({
+interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
+const options = (env: Readonly<Record<string, string>>, { uid, gid }: User = image) => ({
   cwd: join(image.root, 'app'),
   env: { PATH: process.env.PATH ?? '', TMPDIR: join(image.root, 'tmp'), ...image.env, ...env },
-  ...(isRoot ? { uid: image.uid, gid: image.gid } : {}),
+  ...(isRoot ? { uid, gid } : {}),
 })
 
-const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  spawnSync(process.execPath, [...image.entryPoint, ...args], { ...options(env), encoding: 'utf8' })
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}, user: User = image) =>
+  spawnSync(process.execPath, [...image.entryPoint, ...args], { ...options(env, user), encoding: 'utf8' })
 
 /** Every file and folder of the image except the warehouse, with the time of its last change. */
 const filesOf = (root: string): readonly string[] =>
@@ -42,7 +48,8 @@ const filesOf = (root: string): readonly string[] =>
 
 beforeAll(() => {
   chmodSync(directory, 0o755)
-  image = buildImage(directory)
+  image = buildImage(join(directory, 'image'))
+  withServer = buildImage(join(directory, 'with-server'), { REFERENCE_SERVER: 'with' })
   mkdirSync(join(image.root, 'tmp'))
   const app = readdirSync(join(image.root, 'app'), { recursive: true, encoding: 'utf8' })
   for (const path of ['.', 'tmp', ...app.map((file) => `app/${file}`), 'app']) {
@@ -66,7 +73,7 @@ describe('the image', () => {
       .parse(JSON.parse(readFileSync(join(projectDirectory, 'package-lock.json'), 'utf8')))
     const installed = (name: string) => existsSync(join(image.root, 'app/node_modules', name))
     const needed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
-    expect(needed.filter((name) => !installed(name))).toEqual([])
+    expect(needed.filter((name) => !installed(name))).toEqual(['fastify', 'light-my-request'])
     // A package that both tests and a runtime dependency use is installed.
     const forTestsOnly = Object.keys(manifest.devDependencies).filter(
       (name) => packages[`node_modules/${name}`]?.dev === true,
@@ -85,12 +92,26 @@ describe('the image', () => {
     expect(stderr).toContain('FIELDWORK_SYNC_BASE_URL')
   })
 
-  test('syncs by default, runs its reference server, and writes only to the warehouse', async () => {
+  test('says how to build it with the reference server', () => {
+    expect(run(['reference-server'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(
+        'fieldwork-sync: the packages of the reference server are not installed. Build the image with --build-arg REFERENCE_SERVER=with, or install fieldwork-sync from npm\n',
+      ),
+    })
+  })
+
+  test.each([
+    ['its user', undefined],
+    ['any user of the group root', { uid: 12_345, gid: 0 }],
+  ])('syncs by default as %s, and writes only to the warehouse', async (_, user) => {
+    const warehouse = join(image.root, 'warehouse')
+    for (const name of readdirSync(warehouse)) rmSync(join(warehouse, name), { recursive: true })
     const before = filesOf(image.root)
-    const args = [...image.entryPoint, 'reference-server']
+    const args = [...withServer.entryPoint, 'reference-server']
     const env = await startReferenceServer(process.execPath, args, options({}))
-    expect(run(image.command, env)).toMatchObject(SYNCED)
-    expect(existsSync(join(image.root, 'warehouse/fieldwork.duckdb'))).toBe(true)
+    expect(run(image.command, env, user)).toMatchObject(SYNCED)
+    expect(existsSync(join(warehouse, 'fieldwork.duckdb'))).toBe(true)
     expect(filesOf(image.root)).toEqual(before)
   })
 })

@@ -65,7 +65,12 @@ describe.skipIf(lacksEnvironment('kubernetes') || lacksEnvironment('kustomize'))
 
     test('is valid for the base as it is', async () => {
       const resources = build(directory)
-      expect(Object.keys(resources).sort()).toEqual(['ConfigMap', 'CronJob', 'PersistentVolumeClaim'])
+      expect(Object.keys(resources).sort()).toEqual([
+        'ConfigMap',
+        'CronJob',
+        'NetworkPolicy',
+        'PersistentVolumeClaim',
+      ])
       expect((await validate(resources)).problems).toEqual([])
     })
 
@@ -81,7 +86,12 @@ describe.skipIf(lacksEnvironment('kubernetes') || lacksEnvironment('kustomize'))
       const resources = build(copy)
       const isBucket = cronJob.includes('bucket')
       expect(Object.keys(resources).sort()).toEqual(
-        ['ConfigMap', 'CronJob', isBucket ? 'ServiceAccount' : 'PersistentVolumeClaim'].sort(),
+        [
+          'ConfigMap',
+          'CronJob',
+          'NetworkPolicy',
+          isBucket ? 'ServiceAccount' : 'PersistentVolumeClaim',
+        ].sort(),
       )
       // The hash in the name of the ConfigMap reaches the CronJob.
       const { metadata } = z.object({ metadata: z.object({ name: z.string() }) }).parse(resources.ConfigMap)

@@ -25,11 +25,14 @@ const [container] = pod.containers
 
 const kustomization = z
   .object({
+    labels: z.unknown(),
     resources: z.array(z.string()),
     configMapGenerator: z.tuple([z.object({ name: z.string(), files: z.array(z.string()) })]),
     images: z.tuple([z.object({ name: z.string(), newName: z.string(), newTag: z.string() })]),
   })
   .parse(read('kustomization.yaml'))
+
+const NETWORK_POLICY = 'network-policy.yaml'
 
 describe('the base', () => {
   test('names every file in its folder, and the example of the Secret is not applied', () => {
@@ -37,12 +40,15 @@ describe('the base', () => {
       ...new Set(VARIANTS.flat()),
       ...kustomization.configMapGenerator[0].files,
       'kustomization.yaml',
+      NETWORK_POLICY,
     ]
     expect([...named, 'secret.example.yaml'].sort()).toEqual(readdirSync(directory).sort())
   })
 
   test('is one of the variants that it names', () => {
-    expect(VARIANTS).toContainEqual(kustomization.resources)
+    const [cronJobFile, other, ...more] = kustomization.resources
+    expect(VARIANTS).toContainEqual([cronJobFile, other])
+    expect(more).toEqual([NETWORK_POLICY])
     expect(VARIANTS.map(([cronJobFile]) => cronJobFile).sort()).toEqual(
       readdirSync(directory)
         .filter((name) => name.startsWith('cronjob'))
@@ -159,6 +165,33 @@ describe('the pod', () => {
   test('gets no token from its environment or its arguments', () => {
     expect(container).not.toHaveProperty('env')
     expect(container.args.join(' ')).not.toMatch(/token/i)
+  })
+})
+
+describe('the network policy', () => {
+  const { spec } = z
+    .object({
+      spec: z.looseObject({ podSelector: z.object({ matchLabels: z.record(z.string(), z.string()) }) }),
+    })
+    .parse(read(NETWORK_POLICY))
+
+  test('selects the pods, by the label that they get', () => {
+    expect([{ pairs: spec.podSelector.matchLabels, includeTemplates: true }]).toEqual(kustomization.labels)
+  })
+
+  test('lets them ask for names and send https, and lets nothing in', () => {
+    const ports = [
+      ['UDP', 53],
+      ['TCP', 53],
+      ['TCP', 443],
+    ].map(([protocol, port]) => ({ protocol, port }))
+    expect(spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'], egress: [{ ports }] })
+    expect(spec).not.toHaveProperty('ingress')
+  })
+
+  test('would let the sync of the declared settings through', async () => {
+    const settings = await settingsOf(container)
+    expect(settings.accounts.map(({ baseUrl }) => new URL(baseUrl).protocol)).toEqual(['https:'])
   })
 })
 
