@@ -72,7 +72,7 @@ const VIEWS: readonly Check[] = [
   },
   {
     what: 'survey_pace has another gain than progress_daily on the days in fieldwork',
-    // progress_daily ends with a closed survey, and the pace with its last reading.
+    // progress_daily ends with a closed survey, and the pace with its last reading. A clock that was ahead has reconstructed days after it.
     sql: `WITH read_days AS (
         SELECT account, survey_id, "day", interviews_count, progress_day FROM main.progress_daily
           JOIN main.freshness USING (account, survey_id) WHERE "day" <= progress_day
@@ -87,8 +87,8 @@ const VIEWS: readonly Check[] = [
         SELECT account, survey_id, "day", interviews_count, as_of >= modified_at OR ${INTERVIEWS} > 0
         FROM main.survey_progress_reconstructed
         JOIN (SELECT account, id AS survey_id, min(updated_at) AS modified_at FROM main.surveys_history GROUP BY ALL) USING (account, survey_id)
-        JOIN (SELECT account, survey_id, count(*) AS observed_days FROM read_days GROUP BY ALL) USING (account, survey_id)
-        WHERE observed_days <= 7
+        JOIN (SELECT account, survey_id, count(*) AS observed_days, max("day") AS last_day FROM read_days GROUP BY ALL) USING (account, survey_id)
+        WHERE observed_days <= 7 AND "day" <= last_day
       ), days AS (
         SELECT account, survey_id, "day", lag("day") OVER w AS day_before, lag(is_open) OVER w AS was_open, interviews_count - lag(interviews_count) OVER w AS gain
         FROM known WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")
