@@ -3,7 +3,7 @@
  * neither `npm ci` nor the packed package contains it. `npm run docs -- --preview` then serves the site on this machine.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deadAnchors } from './anchors.mjs'
 
@@ -48,6 +48,17 @@ const copyPages = () => {
   }
 }
 
+/** The index of all pages with their addresses, as https://llmstxt.org describes it. */
+function writeLlmsTxt() {
+  const index = readFileSync(join(root, 'docs/README.md'), 'utf8').replace(/^#.*\n/, '')
+  const absolute = (_, path, anchor = '') => {
+    const page = new URL(`${path}.html${anchor}`, new URL('docs/', homepage))
+    return `](${page.href.replace('README.html', '')})`
+  }
+  const text = index.replaceAll(/\]\(([^)#]+)\.md(#[^)]*)?\)/g, absolute)
+  writeFileSync(join(site, 'dist/llms.txt'), `# fieldwork-sync\n\n> ${description}\n${text}`)
+}
+
 const vitepress = (...args) =>
   spawnSync(process.execPath, [join(site, 'node_modules/vitepress/bin/vitepress.js'), ...args], {
     cwd: site,
@@ -59,7 +70,8 @@ for (const name of ['.vitepress', 'pages']) rmSync(join(site, name), { recursive
 cpSync(join(source, '.vitepress'), join(site, '.vitepress'), { recursive: true })
 copyPages()
 if (vitepress('build', site) !== 0) fail('The site was not built.')
-const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { description, homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+writeLlmsTxt()
 const dead = deadAnchors(join(site, 'dist'), new URL(homepage).pathname)
 if (dead.length > 0) fail(`No heading has these anchors:\n${dead.join('\n')}`)
 console.log(`The site is in ${join(site, 'dist')}`)

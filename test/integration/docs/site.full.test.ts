@@ -41,6 +41,14 @@ test('the site has every page, its search, and nothing from elsewhere', () => {
   const html = readFileSync(join(directory, '.site/dist/index.html'), 'utf8')
   for (const page of ['docs/tutorial.html', 'docs/decisions/index.html', 'CHANGELOG.html', 'test/index.html'])
     expect([page, existsSync(join(directory, '.site/dist', page))]).toEqual([page, true])
+  const index = readFileSync(join(directory, '.site/dist/llms.txt'), 'utf8')
+  const { homepage } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+  const addresses = [...index.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, address = '']) => address)
+  expect(addresses.length).toBeGreaterThan(50)
+  for (const address of addresses) {
+    const file = address.replace(homepage, '').replace(/(^|\/)$/, '$1index.html')
+    expect([address, existsSync(join(directory, '.site/dist', file))]).toEqual([address, true])
+  }
   expect(html.includes('id="local-search"')).toBe(true)
   expect(/(?:src|<link[^>]+href)="(?:https?:)?\/\/[^"]*/.exec(html)?.[0]).toBe(undefined)
 })
