@@ -174,4 +174,34 @@ const airbyte = {
   },
 }
 
-export const TOOLS = [ours, dlt, dltByInsert, singer, airbyte]
+const ownScript = {
+  name: 'A script',
+  environments: { script: 'script/requirements.txt' },
+  ways: { all: 'everything each night' },
+  command: ({ bin, way, ...run }) => ({
+    command: `${bin.script}/python`,
+    args: [script('script/run.py'), run.directory, way],
+    env: peerEnv(run),
+  }),
+  file: 'peer.duckdb',
+  queries: queriesOf({
+    keys: {
+      surveys: 'id',
+      sample_sources: "survey_id || '/' || id",
+      survey_progress: 'survey_id',
+      source_progress: "survey_id || '/' || source_id",
+    },
+    from: inFieldwork,
+    // A field of a field.
+    columns: withCounts((status, field) => `interview_count_by_status"."${status}"."${field}`),
+  }),
+  leavesOut: {
+    history: 'a copy of the progress of each night',
+    deletions: 'no longer in the tables, and nothing says so',
+    notFound: 'left out',
+    killed: 'reads everything again',
+    cap: 'kept in one run, with refusals where the server counts later; the next run knows nothing of it',
+  },
+}
+
+export const TOOLS = [ours, dlt, dltByInsert, singer, airbyte, ownScript]
