@@ -24,6 +24,7 @@ import {
 import { createTable, literal, qualified, quote } from '../warehouse/connection/ddl.js'
 import { duckdbCause } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError } from '../warehouse/connection/errors.js'
+import { refuseNewer, schemaVersion } from '../warehouse/lifecycle/migrations.js'
 import { plainTablesOfOther, requirePlainData } from '../warehouse/lifecycle/plain-data.js'
 import type { PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
@@ -190,11 +191,15 @@ export const stateInFile = (database: Database, path: string): Pick<PublishedSta
   }
 }
 
-/** Opens a published file read-only. Throws like `openDatabase`, and `WarehouseUnusableError` if it holds more than data. */
+/**
+ * Opens a published file read-only. Throws like `openDatabase`, `WarehouseUnusableError` if it holds more than data, and
+ * `warehouse_is_newer`.
+ */
 export const openPublishedFile = async (path: string, options: OpenOptions = {}): Promise<Database> => {
   const database = await openDatabase(path, { ...options, readOnly: true })
   try {
     await database.exclusively(requirePlainData)
+    refuseNewer(path, await database.exclusively(schemaVersion))
     return database
   } catch (error) {
     await database.close()

@@ -17,6 +17,7 @@ import {
 } from '../../warehouse/connection/database.js'
 import { createTable, literal, qualified, quote, withoutPattern } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { refuseNewer } from '../../warehouse/lifecycle/migrations.js'
 import type { PublishedState } from '../../warehouse/lifecycle/rebuild.js'
 import { defineView, type ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { isIntact, type ManifestTable, requireManifest, storedTables } from './manifest.js'
@@ -32,6 +33,7 @@ export const openParquet = async (
   views: readonly ViewDeclaration[] = [],
 ): Promise<Database> => {
   const manifest = await requireManifest(version)
+  refuseNewer(version, manifest.schema_version)
   const directories = [version, ...(options.directories ?? [])]
   const database = await openDatabase(':memory:', { ...options, directories })
   try {

@@ -78,12 +78,7 @@ export const migrate = async (
   schema = { version: SCHEMA_VERSION, migrations: MIGRATIONS },
 ): Promise<void> => {
   const version = await database.exclusively(schemaVersion)
-  if (version > schema.version) {
-    throw new WarehouseError(
-      'warehouse_is_newer',
-      `${database.file} has schema version ${version}, but this version of fieldwork-sync supports only up to ${schema.version}. Use the fieldwork-sync that wrote it, or a newer one`,
-    )
-  }
+  refuseNewer(database.file, version, schema.version)
   const steps = schema.migrations.filter((step) => version > 0 && step.version > version)
   if (version > 0 && version + steps.length < schema.version)
     throw new WarehouseUnusableError(
@@ -103,6 +98,18 @@ export const migrate = async (
     await dropOtherViews(sql)
     await describe(sql)
   })
+}
+
+/**
+ * For every reader and writer of a state: a newer version may have given a column another meaning. Throws `warehouse_is_newer`, which names
+ * `place`.
+ */
+export const refuseNewer = (place: string, version: number, known = SCHEMA_VERSION): void => {
+  if (version <= known) return
+  throw new WarehouseError(
+    'warehouse_is_newer',
+    `${place} has schema version ${version}, but this version of fieldwork-sync supports only up to ${known}. Use the fieldwork-sync that wrote it, or a newer one`,
+  )
 }
 
 /** Comments and views hold no data, so they are created again if they differ from this version. */
