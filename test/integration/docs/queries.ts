@@ -34,9 +34,10 @@ export const queriesOfOtherPages = (): readonly (readonly [string, string])[] =>
   return ['README.md', ...pages.sort()].flatMap((name) =>
     [...readFileSync(new URL(name, root), 'utf8').matchAll(SQL)]
       .map(([, block, line]) => (block ?? line ?? '').replaceAll(/^--.*\n/gm, '').trim())
-      // Files have other tests, see test/integration/readers. `{{` is dbt's.
+      // Files have other tests, see test/integration/readers. `{{` is dbt's, and `deltaLake` is of ClickHouse.
       .filter(
-        (sql) => /^(SELECT|FROM|WITH) /.test(sql) && !/'\/data\/|read_parquet|delta_scan|\{\{/.test(sql),
+        (sql) =>
+          /^(SELECT|FROM|WITH) /.test(sql) && !/'\/data\/|read_parquet|delta_scan|deltaLake|\{\{/.test(sql),
       )
       .map((sql) => [name, sql] as const),
   )
