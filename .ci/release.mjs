@@ -6,7 +6,8 @@
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const root = new URL('..', import.meta.url).pathname
@@ -34,26 +35,38 @@ const check = (tag) => {
   console.log(`version=${version}`)
 }
 
+const npmIn =
+  (cwd) =>
+  (...args) =>
+    execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+
+/** Of an installation of its own: beside packages of development, `npm sbom --omit=dev` leaves out what both need. */
+const sbom = () => {
+  const place = mkdtempSync(join(tmpdir(), 'fieldwork-sync-sbom-'))
+  try {
+    for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+      copyFileSync(join(root, file), join(place, file))
+    const npm = npmIn(place)
+    npm('ci', '--omit=dev')
+    npm('pkg', 'delete', 'devDependencies')
+    const document = JSON.parse(npm('sbom', '--sbom-format', 'cyclonedx'))
+    // npm takes the name of the directory.
+    document.metadata.component.name = name
+    return `${JSON.stringify(document, null, 2)}\n`
+  } finally {
+    rmSync(place, { recursive: true })
+  }
+}
+
 const pack = () => {
-  const npm = (...args) =>
-    execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  const npm = npmIn(root)
   const write = (file, text) => writeFileSync(join(directory, file), text)
   mkdirSync(directory)
   npm('run', 'build')
-  // The lock file under the name that npm publishes, so that every installation gets the tested versions.
-  const shrinkwrap = join(root, 'npm-shrinkwrap.json')
-  copyFileSync(join(root, 'package-lock.json'), shrinkwrap)
-  try {
-    npm('pack', '--loglevel=error', '--pack-destination', directory)
-  } finally {
-    rmSync(shrinkwrap)
-  }
-  const [tarball, sbom] = [`${name}-${version}.tgz`, `${name}-${version}.cdx.json`]
-  const document = JSON.parse(npm('sbom', '--omit=dev', '--sbom-format', 'cyclonedx'))
-  // npm takes the name of the directory.
-  document.metadata.component.name = name
-  write(sbom, `${JSON.stringify(document, null, 2)}\n`)
-  const sums = [tarball, sbom].map((file) => {
+  npm('pack', '--loglevel=error', '--pack-destination', directory)
+  const files = [`${name}-${version}.tgz`, `${name}-${version}.cdx.json`]
+  write(files[1], sbom())
+  const sums = files.map((file) => {
     const sum = createHash('sha256').update(readFileSync(join(directory, file)))
     return `${sum.digest('hex')}  ${file}\n`
   })

@@ -56,7 +56,7 @@ export const SYNCED = {
 
 export const killStarted = async (): Promise<void> => {
   for (const child of started) {
-    child.kill('SIGKILL')
+    child.kill()
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
 }
