@@ -5,6 +5,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -20,8 +21,9 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { isRoot } from './build-image.js'
 import { manifest, projectDirectory } from './dockerfile.js'
-import { copyTracked, killStarted, SYNCED, startReferenceServer } from './installed.js'
+import { copyTracked, killStarted, startReferenceServer } from './installed.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'fieldwork-sync-package-'))
 const installed = join(directory, 'installed with blanks')
@@ -175,15 +177,67 @@ test('the SBOM has each package that the installed command loads, and says why i
   expect(listed.filter((one) => !loaded.has(one) && !explained.has(one))).toEqual([])
 })
 
-test('the installed command syncs from its own reference server', async () => {
-  const options = { cwd: directory, env }
-  const settings = await startReferenceServer(command, ['reference-server'], options)
-  const warehouse = join(directory, 'warehouse')
-  const sync = run(['sync', '--publish', 'duckdb,parquet'], {
-    ...settings,
-    FIELDWORK_SYNC_WAREHOUSE: warehouse,
-  })
-  expect(sync, sync.stderr).toMatchObject(SYNCED)
-  expect(existsSync(join(warehouse, 'fieldwork.duckdb'))).toBe(true)
-  expect(run(['status'], { FIELDWORK_SYNC_WAREHOUSE: warehouse })).toMatchObject({ status: 0 })
+/** A sync from its own reference server, and what reads the warehouse. `options` may have another user. */
+const useAll = async (
+  program: string,
+  options: {
+    readonly cwd: string
+    readonly env: NodeJS.ProcessEnv
+    readonly uid?: number
+    readonly gid?: number
+  },
+) => {
+  const settings = await startReferenceServer(program, ['reference-server'], options)
+  const all = {
+    ...options,
+    env: { ...options.env, ...settings, FIELDWORK_SYNC_WAREHOUSE: join(options.cwd, 'warehouse') },
+  }
+  for (const args of USES) {
+    const { status, stderr } = spawnSync(program, args, { ...all, encoding: 'utf8' })
+    expect([args, status], stderr).toEqual([args, 0])
+  }
+}
+
+/** An empty directory, whose path has blanks. */
+const empty = (name: string): string => {
+  const place = join(directory, 'other places', name)
+  mkdirSync(place, { recursive: true })
+  return place
+}
+
+const ADD = {
+  npm: ['install', ...STRICT],
+  pnpm: ['exec', '--yes', '--package=pnpm@10.34.8', '--', 'pnpm', 'add', '--ignore-scripts'],
+  yarn: ['exec', '--yes', '--package=yarn@1.22.22', '--', 'yarn', 'add', '--ignore-scripts'],
+} as const
+
+test.each([
+  ['npm', '20'],
+  ['npm', '22'],
+  ['npm', '24'],
+  ['pnpm', '24'],
+  ['yarn', '24'],
+] as const)('%s installs it with Node %s', async (manager, node) => {
+  const nodes = empty(`${manager} ${node} node`)
+  const place = empty(`${manager} ${node} app`)
+  const of = `node-${process.platform}-${process.arch}`
+  execFileSync('npm', ['install', ...STRICT, '--prefix', nodes, `${of}@${node}`], { env, stdio: 'pipe' })
+  const withNode = { ...env, PATH: `${join(nodes, 'node_modules', of, 'bin')}:${PATH}` }
+  writeFileSync(join(place, 'package.json'), '{}')
+  execFileSync('npm', [...ADD[manager], tarball], { cwd: place, env: withNode, stdio: 'pipe' })
+  await useAll(join(place, 'node_modules/.bin/fieldwork-sync'), { cwd: place, env: withNode })
+})
+
+test('it runs by a link, from files that cannot be written, and as another user', async () => {
+  const place = empty('read only')
+  const link = join(place, 'fieldwork-sync')
+  symlinkSync(command, link)
+  chmodSync(directory, 0o755)
+  execFileSync('chmod', ['-R', 'a-w', installed])
+  try {
+    if (isRoot) chownSync(place, 1000, 1000)
+    await useAll(link, { cwd: place, env: { PATH }, ...(isRoot ? { uid: 1000, gid: 1000 } : {}) })
+  } finally {
+    execFileSync('chmod', ['-R', 'u+w', installed])
+  }
 })
