@@ -10,7 +10,7 @@ const LOCK = 'package-lock.json'
 const KUSTOMIZATION = 'config/kubernetes/kustomization.yaml'
 const { version } = manifest
 
-/** A checkout with what `check` reads, after its changes. The changelog has the section of the version. */
+/** A checkout with what `check` reads, after its changes. The changelog has the section of the last version. */
 const check = async (tag: string, changes: Readonly<Record<string, (text: string) => string>> = {}) => {
   const directory = await temporaryDirectory()
   const all: typeof changes = {
@@ -18,7 +18,7 @@ const check = async (tag: string, changes: Readonly<Record<string, (text: string
     'package.json': (text) => text,
     [LOCK]: (text) => text,
     [KUSTOMIZATION]: (text) => text,
-    'CHANGELOG.md': (text) => text.replace('## [Unreleased]', `$&\n\n## [${version}] - 2026-12-01`),
+    'CHANGELOG.md': (text) => text,
     ...changes,
   }
   for (const [path, change] of Object.entries(all)) {
@@ -46,13 +46,13 @@ const DISAGREEING = [
   [
     'a changelog without the version',
     `v${version}`,
-    { 'CHANGELOG.md': (text: string) => text },
+    { 'CHANGELOG.md': withVersion },
     `CHANGELOG.md has no section "## [${version}] - DAY"`,
   ],
   [
     'a changelog without the day',
     `v${version}`,
-    { 'CHANGELOG.md': (text: string) => text.replace('## [Unreleased]', `$&\n\n## [${version}]`) },
+    { 'CHANGELOG.md': (text: string) => text.replace(/^(## \[\d.*\]) - .*$/m, '$1') },
     `CHANGELOG.md has no section "## [${version}] - DAY"`,
   ],
   ['another image', `v${version}`, { [KUSTOMIZATION]: withVersion }, `${KUSTOMIZATION} has the image 7.7.7`],
