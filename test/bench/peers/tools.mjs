@@ -31,6 +31,14 @@ const withCounts = (nameOf) => (table) => (table.endsWith('_progress') ? `*, ${c
 
 const inFieldwork = Object.fromEntries(TABLES.map((table) => [table, `fieldwork.${table}`]))
 
+/** Where a tool writes the ids of survey and source as they are. */
+const PLAIN_KEYS = {
+  surveys: 'id',
+  sample_sources: "survey_id || '/' || id",
+  survey_progress: 'survey_id',
+  source_progress: "survey_id || '/' || source_id",
+}
+
 const peerEnv = ({ world, directory, cap }) => ({
   PATH: process.env.PATH,
   HOME: directory,
@@ -137,12 +145,7 @@ const singer = {
   }),
   file: 'peer.duckdb',
   queries: queriesOf({
-    keys: {
-      surveys: 'id',
-      sample_sources: "survey_id || '/' || id",
-      survey_progress: 'survey_id',
-      source_progress: "survey_id || '/' || source_id",
-    },
+    keys: PLAIN_KEYS,
     from: inFieldwork,
   }),
   leavesOut: {
@@ -185,12 +188,7 @@ const ownScript = {
   }),
   file: 'peer.duckdb',
   queries: queriesOf({
-    keys: {
-      surveys: 'id',
-      sample_sources: "survey_id || '/' || id",
-      survey_progress: 'survey_id',
-      source_progress: "survey_id || '/' || source_id",
-    },
+    keys: PLAIN_KEYS,
     from: inFieldwork,
     // A field of a field.
     columns: withCounts((status, field) => `interview_count_by_status"."${status}"."${field}`),
