@@ -209,6 +209,8 @@ export const createWorld = async (plan: Plan, time: VirtualTime): Promise<World>
       await control('PUT', 'faults', faults)
     },
     move: (surveyId, random) => {
+      // The answers of the server do not show moves.
+      if (!world.isMoved) return 'nothing moves'
       const { at } = nowShown()
       const present = organization
         .surveyIndexes(at)

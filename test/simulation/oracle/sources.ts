@@ -33,9 +33,13 @@ interface ProgressAnswer extends ReceivedAnswer {
   readonly text: string
 }
 
+/** Without those of days before the first reading. */
 const answersOf = (world: World, surveyId: number): readonly ProgressAnswer[] =>
   world.received
-    .filter(({ path }) => path.endsWith(`/surveys/${surveyId}/fieldwork_progress`))
+    .filter(
+      ({ path, query }) =>
+        path.endsWith(`/surveys/${surveyId}/fieldwork_progress`) && !query.includes('started_before='),
+    )
     .map((answer) => {
       const [, id] = /sample_source_id=(\d+)/.exec(answer.query) ?? []
       const text = progressText(answer.body.fieldwork_progress as JsonObject)
