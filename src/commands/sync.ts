@@ -228,10 +228,8 @@ const lastLine = (report: SyncReport): string => {
       : `complete: ${counted(sum('surveysRefreshed'), 'survey')} refreshed, nothing left over.`
   const leftOver = sum('leftOver')
   const queue =
-    leftOver === 0
-      ? 'nothing is queued.'
-      : `${counted(leftOver, 'survey is', 'surveys are')} queued for the next run.`
-  return `${status} (exit ${exitCode}): ${reasonOf(report) ?? 'no reason was given'}; ${queue}`
+    leftOver === 0 ? '' : `; ${counted(leftOver, 'survey is', 'surveys are')} queued for the next run`
+  return `${status} (exit ${exitCode}): ${reasonOf(report) ?? 'no reason was given'}${queue}.`
 }
 
 const COLOURS = { complete: 'green', partial: 'yellow', failed: 'red' } as const

@@ -9,7 +9,7 @@ import { countedDrift } from '../model/run-record.js'
 import type { RunDependencies, RunRules, RunState } from './run-state.js'
 
 /** The facts from which the outcome of a sync follows. */
-type EndOfRun = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
+type EndOfRun = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated' | 'begunAt'> &
   Pick<RunReport, 'surveysFailed'> &
   Omit<RunFacts, 'failingSurveys' | 'rejections'>
 
@@ -21,7 +21,7 @@ export type Outcome = Pick<RunReport, 'exitCode' | 'status' | 'reason' | 'errorC
 
 /** The reason names every problem of the run. */
 export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
-  const { ended, stopped, discovery, repeated, rejectedRows, surveysFailed, leftOver, failing } = facts
+  const { ended, stopped, begunAt, discovery, repeated, rejectedRows, surveysFailed, leftOver, failing } = facts
   const problems = [
     ended === null ? null : { exitCode: ended.exitCode, text: ended.message, isFailure: true },
     rejectedRows > rules.limits.rejected_rows_max
@@ -31,6 +31,8 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
       : null,
     contractBroken(facts, rules),
     stopped === null ? null : stop(stopped),
+    // Otherwise nobody would learn of a service that lets every night wait until its end.
+    stopped === null || begunAt !== null ? null : failure('no request succeeded'),
     discovery === 'drifted' ? failure(driftedText(repeated)) : null,
     discovery === 'interrupted' ? stop('the next run continues the listing') : null,
     ...leftOutReasons(facts),

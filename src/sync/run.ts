@@ -55,8 +55,11 @@ export const runAccount = async (dependencies: RunDependencies): Promise<RunRepo
     await refresh(run, tasks)
     if (only === undefined) await reconstruct(run, dependencies.signal)
   } catch (error) {
-    if (isStop(error)) state.stopped = error.message
-    else state.ended = failureOf(error)
+    if (isStop(error)) {
+      state.stopped = error.message
+      // No listing has ended.
+      if (only === undefined) state.discovery ??= 'interrupted'
+    } else state.ended = failureOf(error)
     if (isStop(error) || error instanceof UpstreamError) return await finish()
     await finish().catch((second: unknown) => {
       dependencies.log.debug({ err: second }, 'the end of the run could not be recorded either')

@@ -94,7 +94,7 @@ test.concurrent('SIGTERM in an endless publish exits 3, and the next run publish
   await stderrShows(running, /"msg":"publishing"/)
   const ended = await stopWith(running, 'SIGTERM')
   expect(ended).toMatchObject({ code: 3, signal: null })
-  expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
+  expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}.`)
   expect((await readFile(trial.published)).equals(before)).toBe(true)
   expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
   expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })

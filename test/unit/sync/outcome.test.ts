@@ -16,6 +16,7 @@ const met = (path: string, value: string | null): MetDrift => ({
 type RunFacts = Parameters<typeof outcomeOf>[0]
 const fine: RunFacts = {
   stopped: null,
+  begunAt: 0n,
   ended: null,
   discovery: 'complete',
   repeated: null,
@@ -60,6 +61,12 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
     'partial',
     'stopped by --max-requests 9; the next run continues the listing',
     { stopped: 'stopped by --max-requests 9', discovery: 'interrupted' },
+  ],
+  [
+    3,
+    'partial',
+    'stopped by SIGTERM; no request succeeded; the next run continues the listing',
+    { stopped: 'stopped by SIGTERM', begunAt: null, discovery: 'interrupted' },
   ],
   [5, 'failed', '1 row could not be typed and went to quarantine (_sync.rejected_rows)', { rejectedRows: 1 }],
   [
@@ -109,6 +116,7 @@ test.each<[boolean, string, Partial<RunFacts>]>([
   [true, 'a survey that failed before, and rests', { leftOver: 1, failing: 1 }],
   [true, 'a budget, and a survey that failed before', { stopped: 'stopped', leftOver: 3, failing: 1 }],
   [true, 'a listing that kept moving', { discovery: 'drifted' }],
+  [true, 'a signal before any answer', { stopped: 'stopped', begunAt: null, discovery: 'interrupted' }],
   [true, 'rejected rows', { rejectedRows: 1 }],
   [true, 'an error that ended the run', { ended: refused, discovery: null }],
 ])('failures: %s for %s', (hasFailures, _, facts) => {
