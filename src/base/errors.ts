@@ -174,33 +174,44 @@ export const EXITS = {
   },
 } as const satisfies Readonly<Record<ExitCode, ExitDeclaration>>
 
-/** Errors after which waiting helps: the service or the network did not answer, and may answer later. */
-const WAITING_HELPS: ReadonlySet<string> = new Set<ErrorCode>([
-  'no_answer',
-  'server_trouble',
-  'request_timeout',
-  'connection_failed',
-  'invalid_body',
-  'attempts_exhausted',
-  'rate_refused',
-  'retry_after_too_long',
-  'shared_cap_unreachable',
-  'proxy_failed',
-  'too_many_failures',
-])
-
-/** What to do after a command ended with this exit code, in one plain sentence. `errorCode` is the code of the error that decided it. */
-export const nextStep = (exitCode: ExitCode, errorCode: string | null): string =>
-  errorCode !== null && WAITING_HELPS.has(errorCode) ? WAIT : NEXT_STEPS[exitCode]
-
 const WAIT =
   'wait: the next run tries again and goes on from here. fieldwork-sync check says whether the service answers by now'
 const CORRECT = 'correct what the reason names, then run fieldwork-sync check'
+const AGAIN = 'correct what the reason names, then run the command again'
+const SYNC_FIRST = 'run fieldwork-sync sync first, or name the directory or bucket into which it publishes'
+
+/** What to do next where the exit code does not say it. */
+const NEXT_BY_ERROR = new Map<string, string>(
+  Object.entries({
+    // The service or the network did not answer, and may answer later.
+    no_answer: WAIT,
+    server_trouble: WAIT,
+    request_timeout: WAIT,
+    connection_failed: WAIT,
+    invalid_body: WAIT,
+    attempts_exhausted: WAIT,
+    rate_refused: WAIT,
+    retry_after_too_long: WAIT,
+    shared_cap_unreachable: WAIT,
+    proxy_failed: WAIT,
+    too_many_failures: WAIT,
+    no_warehouse: SYNC_FIRST,
+    nothing_published: SYNC_FIRST,
+    output_failed: AGAIN,
+    export_failed: AGAIN,
+    query_failed: AGAIN,
+    report_failed: AGAIN,
+  } satisfies Partial<Record<ErrorCode, string>>),
+)
+
+/** What to do after a command ended with this exit code, in one plain sentence. `errorCode` is the code of the error that decided it. */
+export const nextStep = (exitCode: ExitCode, errorCode: string | null): string =>
+  NEXT_BY_ERROR.get(errorCode ?? '') ?? NEXT_STEPS[exitCode]
 
 const NEXT_STEPS: Readonly<Record<ExitCode, string>> = {
   [EXIT_CODES.complete]: 'nothing',
   [EXIT_CODES.bug]: 'report the bug with this log. The next run goes on from what was committed',
-  [EXIT_CODES.usage]: 'correct what the reason names, then run the command again',
+  [EXIT_CODES.usage]: AGAIN,
   [EXIT_CODES.partial]: 'nothing, unless the reason names something: the next run goes on from here',
   [EXIT_CODES.upstream]: CORRECT,
   [EXIT_CODES.data]:

@@ -21,7 +21,8 @@ export type Outcome = Pick<RunReport, 'exitCode' | 'status' | 'reason' | 'errorC
 
 /** The reason names every problem of the run. */
 export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
-  const { ended, stopped, begunAt, discovery, repeated, rejectedRows, surveysFailed, leftOver, failing } = facts
+  const { ended, stopped, begunAt, discovery, repeated, rejectedRows, surveysFailed, leftOver, failing } =
+    facts
   const problems = [
     ended === null ? null : { exitCode: ended.exitCode, text: ended.message, isFailure: true },
     rejectedRows > rules.limits.rejected_rows_max

@@ -7,16 +7,23 @@ test.concurrent('of every other command that fails, without a token, also after 
   const trial = await openTrial(context)
   for (const args of [
     ['status'],
-    ['export'],
-    ['query'],
+    ['export', '--format', 'csv', '--out', 'files'],
+    ['query', 'FROM surveys'],
     ['report'],
     ['verify', '--local'],
-    ['schema', '--format', 'x'],
   ])
     expect(await trial.runWarm(args), args.join(' ')).toMatchObject({
       code: 2,
-      end: { exit_code: 2, reason: expect.any(String) },
+      end: {
+        exit_code: 2,
+        reason: expect.any(String),
+        next: expect.stringMatching(/^run fieldwork-sync sync first/),
+      },
     })
+  expect(await trial.runWarm(['schema', '--format', 'x'])).toMatchObject({
+    code: 2,
+    end: { next: expect.stringMatching(/^correct what the reason names, then run the command again/) },
+  })
   expect(await trial.runWarm(['nonsense'])).toMatchObject({
     code: 2,
     end: { msg: 'nonsense ended with exit 2' },

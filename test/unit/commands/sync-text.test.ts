@@ -190,11 +190,7 @@ describe('the last line', () => {
       { status: 'failed', exitCode: 7, publishError: 'the disk is full.' },
       'failed (exit 7): not published: the disk is full.',
     ],
-    [
-      'failed without a reason',
-      { status: 'failed', exitCode: 1 },
-      'failed (exit 1): no reason was given.',
-    ],
+    ['failed without a reason', { status: 'failed', exitCode: 1 }, 'failed (exit 1): no reason was given.'],
   ])('reads: %s', (_, changes, expected) => {
     expect(lastLine(syncReport(changes))).toBe(expected)
   })
