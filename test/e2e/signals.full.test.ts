@@ -116,7 +116,7 @@ test('a stopped run gives up an endless publish at the shutdown deadline, and sa
   const ended = await stopWith(running, 'SIGTERM')
   expect(ended).toMatchObject({ code: 3, signal: null })
   expect(lastLine(ended)).toMatch(
-    /^partial \(exit 3\): stopped by SIGTERM; the shutdown deadline of 8 s passed before it was published; the next run publishes it/,
+    /^partial \(exit 3\): stopped by SIGTERM; no request succeeded; the next run continues the listing; the shutdown deadline of 8 s passed before it was published; the next run publishes it/,
   )
   expect((await readFile(trial.published)).equals(before)).toBe(true)
   trial.api.hook = () => false
