@@ -9,8 +9,9 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-const root = new URL('..', import.meta.url).pathname
+const root = fileURLToPath(new URL('..', import.meta.url))
 const directory = join(root, 'release')
 const read = (path) => readFileSync(join(root, path), 'utf8')
 const { name, version } = JSON.parse(read('package.json'))

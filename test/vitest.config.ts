@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 // Servers of tests listen on loopback, which the user's proxy cannot reach. Without this, curl, Python and our code would use it.
@@ -13,7 +14,7 @@ export default defineConfig(({ mode }) => {
   const limitMs = isFull ? 3_600_000 : 600_000
   return {
     test: {
-      root: new URL('..', import.meta.url).pathname,
+      root: fileURLToPath(new URL('..', import.meta.url)),
       include: ['test/**/*.test.ts'],
       exclude: isFull ? [] : ['test/**/*.full.test.ts'],
       env: isFull ? { CASES: 'all' } : {},

@@ -5,9 +5,10 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { deadAnchors } from './anchors.mjs'
 
-const source = new URL('.', import.meta.url).pathname
+const source = fileURLToPath(new URL('.', import.meta.url))
 const root = join(source, '../..')
 const site = join(root, '.site')
 const LOCK = 'package-lock.json'

@@ -6,6 +6,7 @@
  * - `night` opens the work database, sends the requests of a night with nothing to do, changes a row, and publishes a copy.
  */
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { request } from 'undici'
 import { systemClock } from '../../dist/base/clock.js'
@@ -29,7 +30,7 @@ const PROGRAMS = { list, night }
 await (PROGRAMS[first]?.(...rest) ?? compare(Number(first)))
 
 async function compare(surveys) {
-  const self = new URL(import.meta.url).pathname
+  const self = fileURLToPath(new URL(import.meta.url))
   const row = table('lowest of three runs                  |CPU s:2|peak MB:0')
   const print = async (what, run) => {
     const runs = []

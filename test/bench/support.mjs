@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 
-export const main = new URL('../../dist/main.js', import.meta.url).pathname
+export const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 /** The environment of a command that reads the first account of a world without a cap. */
 export const envOf = ({ baseUrl, accounts }, warehouse) => ({
@@ -22,7 +23,7 @@ export const envOf = ({ baseUrl, accounts }, warehouse) => ({
   FIELDWORK_SYNC_LOG_LEVEL: 'error',
 })
 
-const USAGE = new URL('usage.cjs', import.meta.url).pathname
+const USAGE = fileURLToPath(new URL('usage.cjs', import.meta.url))
 
 /**
  * Runs Node with these arguments. Wall time and CPU are in seconds, the peak of its memory and what it wrote in MB. The errors of a run

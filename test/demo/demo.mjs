@@ -7,6 +7,7 @@ import '../../src/node-floor.js'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 
 // After the check of Node: it could not load these files.
 const { TOOLS } = await import('../bench/peers/tools.mjs')
@@ -15,7 +16,7 @@ const { envOf, main, startWorld } = await import('../bench/support.mjs')
 const { reasonsOf, show } = await import('./show.mjs')
 const { NIGHTS, SETTINGS, WORLD } = await import('./world.mjs')
 
-const root = new URL('../..', import.meta.url).pathname
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const warehouse = `${root}warehouse/demo`
 const published = `${warehouse}/fieldwork.duckdb`
 /** What the last lines say, and the reasons in `needs_action` that show it. */

@@ -1,4 +1,5 @@
 /** The world of the demo and of the picture of its report. */
+import { fileURLToPath } from 'node:url'
 
 /**
  * On the last night, one survey is in its soft launch, and another one has one bad source. `plan.csv` names surveys of this world, and no
@@ -8,4 +9,4 @@ export const WORLD = '--surveys 60 --seed 63308 --bad-sources 15 --titles plain 
 /** A forecast needs a week. */
 export const NIGHTS = 10
 /** They name the plan. */
-export const SETTINGS = new URL('fieldwork-sync.yaml', import.meta.url).pathname
+export const SETTINGS = fileURLToPath(new URL('fieldwork-sync.yaml', import.meta.url))

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { scriptedProgress, scriptedSurveys } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
@@ -70,7 +71,7 @@ const startReader = (command: string, args: readonly string[]) => {
 }
 
 const nodeReader = (mode: 'hold' | 'loop', file: string) =>
-  startReader(process.execPath, [new URL('fixtures/reader.mjs', import.meta.url).pathname, mode, file])
+  startReader(process.execPath, [fileURLToPath(new URL('fixtures/reader.mjs', import.meta.url)), mode, file])
 
 const whole = (generation: number) =>
   Object.fromEntries(SURVEY_IDS.map((id) => [id, [`generation ${generation}`]]))
@@ -126,7 +127,7 @@ test('readers that hold the file or keep opening it see only whole surveys of fi
 const pythonHasDuckdb = spawnSync('python3', ['-c', 'import duckdb']).status === 0
 
 const pythonReader = (file: string) =>
-  startReader('python3', [new URL('fixtures/reader.py', import.meta.url).pathname, file])
+  startReader('python3', [fileURLToPath(new URL('fixtures/reader.py', import.meta.url)), file])
 
 const OPENS = 200
 

@@ -1,6 +1,7 @@
 /** A wrong call of the command, or a first call without settings, prints sentences and never a stack. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { EXITS } from '../../src/base/errors.js'
 import { COMMANDS } from '../../src/commands/table.js'
@@ -113,7 +114,7 @@ describe('a Node that does not suit', () => {
   )
 
   test.concurrent('ends the demo and the build before they remove anything', async () => {
-    const demo = new URL('../demo/demo.mjs', import.meta.url).pathname
+    const demo = fileURLToPath(new URL('../demo/demo.mjs', import.meta.url))
     const ended = await start([], aged('20.18.3'), demo).ended
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toMatch(/^fieldwork-sync: Node 20\.19, 22\.12, 24 or newer is needed, .*\n$/)

@@ -2,10 +2,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { User } from '../support/process/users.js'
 
-const READER = new URL('fixtures/reader.mjs', import.meta.url).pathname
+const READER = fileURLToPath(new URL('fixtures/reader.mjs', import.meta.url))
 
 /** Starts a reader. Returns its first line and a function that ends it. */
 export const startReader = async (mode: 'hold' | 'write', file: string, user: Partial<User> = {}) => {

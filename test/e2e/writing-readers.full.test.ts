@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { type Ended, type Env, MAIN, withEndLine } from '../support/command/command.js'
@@ -89,7 +90,7 @@ test.skipIf(lacksUsers())(
 
 test('a sync publishes on a file system without modes, and the log says so', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
-  const noModes = new URL('fixtures/no-modes.mjs', import.meta.url).pathname
+  const noModes = fileURLToPath(new URL('fixtures/no-modes.mjs', import.meta.url))
   const ended = await trial.run(['sync'], { NODE_OPTIONS: `--import ${noModes}` })
   expect(ended, ended.stderr).toMatchObject({ code: 0 })
   expect(ended.stderr).toContain('can be opened for writing')

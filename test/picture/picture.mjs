@@ -5,10 +5,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { hasTerminal, openTerminal, screenOf } from '../support/process/terminal.mjs'
 import { draw } from './draw.mjs'
 
-const root = new URL('../..', import.meta.url).pathname
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const PICTURE = `${root}docs/images/run.svg`
 const SHOWN_DIRECTORY = '/home/you/fieldwork-sync'
 const WAREHOUSE = 'warehouse/tutorial'

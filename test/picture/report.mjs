@@ -1,10 +1,11 @@
 /** `npm run picture`: draws docs/images/report.png with Chromium. It is the report of `npm run demo`. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { envOf, inDirectory, main, startWorld } from '../bench/support.mjs'
 import { NIGHTS, SETTINGS, WORLD } from '../demo/world.mjs'
 
-const PICTURE = new URL('../../docs/images/report.png', import.meta.url).pathname
+const PICTURE = fileURLToPath(new URL('../../docs/images/report.png', import.meta.url))
 
 await inDirectory(async (directory) => {
   const world = await startWorld(`${WORLD} --rate-limit 600/1s`)

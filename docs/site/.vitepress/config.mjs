@@ -1,9 +1,10 @@
 /** The site has the Markdown files of the repository as they are, grouped as docs/README.md groups them. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { repositoryLinks } from './links.mjs'
 
-const site = new URL('..', import.meta.url).pathname
+const site = fileURLToPath(new URL('..', import.meta.url))
 const root = join(site, '..')
 
 /** A README is the first page of its directory. */

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { inDirectory, inWorld, lowestOf, main, refuseSurveys, startWorld, timed } from '../support.mjs'
 
@@ -121,7 +122,7 @@ export const GROUPS = {
 
 /** The lines of JSON that a benchmark prints. */
 async function linesOf(bench, args) {
-  const script = new URL(`../${bench}.mjs`, import.meta.url).pathname
+  const script = fileURLToPath(new URL(`../${bench}.mjs`, import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [script, ...args])
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line)))
 }

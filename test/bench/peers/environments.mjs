@@ -5,9 +5,10 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-export const ENVIRONMENTS = new URL('../../../.peers', import.meta.url).pathname
+export const ENVIRONMENTS = fileURLToPath(new URL('../../../.peers', import.meta.url))
 
 const python = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 const INSTALL_MS_MAX = 900_000
@@ -36,5 +37,5 @@ export const versionsOf = (list) =>
       return name === undefined ? [] : [{ name, version }]
     })
 
-const pathOf = (list) => new URL(list, import.meta.url).pathname
+const pathOf = (list) => fileURLToPath(new URL(list, import.meta.url))
 const readRequirements = (list) => readFileSync(pathOf(list), 'utf8')

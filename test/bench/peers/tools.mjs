@@ -3,12 +3,13 @@
  * of each, the progress of each survey and of each source. Every setting that differs from a tool's default says why, in its own folder.
  */
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { INTERVIEW_STATUSES } from '../../../dist/reference-server/resources.js'
 import { envOf, main } from '../support.mjs'
 import { TABLES } from './truth.mjs'
 
 const project = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
-const script = (name) => new URL(name, import.meta.url).pathname
+const script = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 /** Selects the counts from columns whose names `nameOf` makes. */
 const counts = (nameOf) =>
@@ -48,7 +49,7 @@ const peerEnv = ({ world, directory, cap }) => ({
   ...(cap === null ? {} : { CAP: cap }),
 })
 
-const SETTINGS = new URL('fieldwork-sync.yaml', import.meta.url).pathname
+const SETTINGS = fileURLToPath(new URL('fieldwork-sync.yaml', import.meta.url))
 
 const ours = {
   name: 'fieldwork-sync',

@@ -1,6 +1,7 @@
 /** Parses our Dockerfile into data. It knows only the syntax that we use, and throws on anything else. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 
 interface Instruction {
@@ -22,7 +23,7 @@ export interface Copy {
   readonly target: string
 }
 
-export const projectDirectory = new URL('../../..', import.meta.url).pathname
+export const projectDirectory = fileURLToPath(new URL('../../..', import.meta.url))
 
 const texts = z.record(z.string(), z.string())
 

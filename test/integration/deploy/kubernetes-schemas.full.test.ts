@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
@@ -12,7 +13,7 @@ import { temporaryDirectory } from '../../support/files/temporary.js'
 import { environmentDirectory, lacksEnvironment, runPython } from '../readers/python.js'
 import { directory, VARIANTS } from './kubernetes.js'
 
-const SCRIPT = new URL('validate_manifests.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('validate_manifests.py', import.meta.url))
 const FIRST = '1.29'
 const NEWEST = '1.37'
 

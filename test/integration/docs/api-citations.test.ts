@@ -1,5 +1,6 @@
 /** Every section of the API document that code cites, and every section of a rule, is a heading of docs/reference/api.md. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { OBSERVATIONS } from '../../../src/conformance/observations.js'
 import { RULES } from '../../../src/conformance/run.js'
@@ -17,7 +18,7 @@ import {
   SURVEY,
 } from '../../support/api/api-document.js'
 
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const page = readFileSync(`${root}docs/reference/api.md`, 'utf8')
 const HEADINGS = new Set([...page.matchAll(/^#{2,3} (.+)$/gm)].map(([, heading]) => heading))
 

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../../../src/commands/table.js'
 
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const read = (name: string): string => readFileSync(`${root}${name}`, 'utf8')
 test.each(COMMANDS)(
   'README and the page of commands name $name, and the page every flag',

@@ -1,5 +1,6 @@
 /** What both test files of json-outputs use. */
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'vitest'
@@ -8,7 +9,7 @@ import type { Trial } from '../../support/command/trial.js'
 import { JSON_DOCUMENTS } from './json-documents.js'
 import type { JsonSchema } from './json-fields.js'
 
-export const FOLDER = new URL('../../../docs/reference/', import.meta.url).pathname
+export const FOLDER = fileURLToPath(new URL('../../../docs/reference/', import.meta.url))
 const ajv = new Ajv2020({ strict: true, allErrors: true })
 addFormats.default(ajv)
 

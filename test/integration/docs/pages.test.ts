@@ -1,9 +1,10 @@
 /** Readers find their way: README is short, each page is two links away from README, and every link leads to a place that exists. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 
 const pagesBelow = (directory: string): readonly string[] =>

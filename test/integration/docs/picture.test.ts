@@ -1,9 +1,10 @@
 /** docs/images/run.svg shows the run of the tutorial's second sync, and report.png the report. `npm run picture` draws both anew. */
 import { readFileSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { isShown, partsOf } from './console-page.js'
 
-const docs = new URL('../../../docs/', import.meta.url).pathname
+const docs = fileURLToPath(new URL('../../../docs/', import.meta.url))
 const picture = readFileSync(`${docs}images/run.svg`, 'utf8')
 const commands = partsOf(readFileSync(`${docs}tutorial.md`, 'utf8')).filter((part) => part.kind === 'command')
 const BYTES_MAX = 40_000

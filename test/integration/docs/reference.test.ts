@@ -1,5 +1,6 @@
 /** The generated pages of `docs/reference` and the generated parts of these and of `docs/explanation`. `npm run reference` writes them. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { schemaAsMarkdown } from '../../../src/commands/schema.js'
 import { settingsFileSchema } from '../../../src/settings/keys.js'
@@ -9,7 +10,7 @@ import { pathText } from '../../../src/settings/tree.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
 import { generatedParts } from './reference-parts.js'
 
-const DOCS = new URL('../../../docs/', import.meta.url).pathname
+const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url))
 const FOLDER = `${DOCS}reference/`
 const parts = generatedParts()
 
@@ -54,7 +55,7 @@ test('docs/reference/tables.md is what `npm run reference` writes', async () => 
 })
 
 test('config/settings.schema.json is what `npm run reference` writes', async () => {
-  const file = new URL('../../../config/settings.schema.json', import.meta.url).pathname
+  const file = fileURLToPath(new URL('../../../config/settings.schema.json', import.meta.url))
   await expect(`${JSON.stringify(settingsFileSchema(), null, 2)}\n`).toMatchFileSnapshot(file)
 })
 

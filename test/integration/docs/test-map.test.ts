@@ -1,9 +1,10 @@
 /** `test/unit` mirrors `src`, so that the tests of a module are found by its name, and `test/README.md` names every folder. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const readme = readFileSync(`${root}test/README.md`, 'utf8')
 
 /** Files below `folder`, relative to it. */

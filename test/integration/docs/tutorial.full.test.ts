@@ -5,13 +5,14 @@
 import { readFileSync } from 'node:fs'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { openTerminal, textOf } from '../../support/process/terminal.mjs'
 import { lacks } from '../../support/suite/lacks.js'
 import { type Command, isShown, partsOf, sourceOf } from './console-page.js'
 
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const PAGE = `${root}docs/tutorial.md`
 const text = readFileSync(PAGE, 'utf8')
 const RUN = partsOf(text)

@@ -1,8 +1,9 @@
 /** The metrics that a run reports, for rules and dashboards that name them. */
 import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { ACCOUNT_METRICS, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
 
-export const DIRECTORY = new URL('../../../config/monitoring/', import.meta.url).pathname
+export const DIRECTORY = fileURLToPath(new URL('../../../config/monitoring/', import.meta.url))
 
 /** What promtool prints, and its exit code. */
 export const promtool = (...args: readonly string[]) => {

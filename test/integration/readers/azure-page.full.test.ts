@@ -1,5 +1,6 @@
 /** The lines for readers of Azure in `docs/how-to/object-storage.md`, on what the real command has published to Azurite. */
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { scriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
@@ -8,7 +9,7 @@ import { temporaryDirectory } from '../../support/files/temporary.js'
 import { startAzurite } from '../../support/storage/azurite.js'
 import { lacksEnvironment, runPython } from './python.js'
 
-const SCRIPT = new URL('bucket_page.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('bucket_page.py', import.meta.url))
 const page = readFileSync(new URL('../../../docs/how-to/object-storage.md', import.meta.url), 'utf8')
 const blocksOf = (language: string): readonly string[] =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(

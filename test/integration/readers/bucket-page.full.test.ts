@@ -2,6 +2,7 @@
  * An analyst's session: nothing but the address of the bucket, and the lines of `docs/how-to/read-from-a-bucket.md`. The real command has
  * published two nights to a real server.
  */
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { scriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
 import { sync, withSettings } from '../../support/command/sync.js'
@@ -12,7 +13,7 @@ import { lacks } from '../../support/suite/lacks.js'
 import { ADDRESSES, answer, DELTA, EARLIER, PYTHON, TIME_TRAVEL } from './bucket-page-shared.js'
 import { lacksEnvironment, runPython } from './python.js'
 
-const SCRIPT = new URL('bucket_page.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('bucket_page.py', import.meta.url))
 
 const ACCOUNTS = ['007', '2026-03-01']
 

@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ManifestTable } from '../../../src/publish/parquet/manifest.js'
 import { atEndOfFile, temporaryDirectory } from '../../support/files/temporary.js'
@@ -14,7 +15,7 @@ import { lacks } from '../../support/suite/lacks.js'
 import { openReader, type Reader } from '../../support/warehouse/duckdb.js'
 import { environmentDirectory, lacksEnvironment, runPython } from './python.js'
 
-const SCRIPT = new URL('read_bucket.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('read_bucket.py', import.meta.url))
 const JARS = 'spark-jars'
 
 /** The last and the first microsecond of months, and a year that some calendars count differently. */

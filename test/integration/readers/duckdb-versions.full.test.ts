@@ -2,6 +2,7 @@
  * Every query of docs/reference/queries.md and every view gives the same result in every supported version of DuckDB as in our own.
  * They run on a file that the real command has published.
  */
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { schemaAsSql } from '../../../src/commands/schema.js'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
@@ -11,7 +12,7 @@ import { fourNights } from '../../support/warehouse/four-nights.js'
 import { QUERIES } from '../docs/queries.js'
 import { ENVIRONMENTS, lacksEnvironment, runPython } from './python.js'
 
-const SCRIPT = new URL('queries.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('queries.py', import.meta.url))
 const VERSIONS = ENVIRONMENTS.filter((name) => name.startsWith('duckdb-'))
 
 const viewQueries = ALL_VIEWS.map(({ name, key }) => [

@@ -7,6 +7,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ALL_TABLES } from '../../../src/model/sync-tables.js'
@@ -52,7 +53,7 @@ interface Session {
 const openSession = (environment: string, finished: Finished): Session => {
   const child: ChildProcessWithoutNullStreams = spawn(
     process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3',
-    [new URL('lake_session.py', import.meta.url).pathname],
+    [fileURLToPath(new URL('lake_session.py', import.meta.url))],
     { env: { ...process.env, PYTHONPATH: environmentDirectory(environment), TZ: 'America/St_Johns' } },
   )
   let stderr = ''

@@ -7,8 +7,9 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 
-const root = new URL('../../../.readers/', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../.readers/', import.meta.url))
 const python = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
 const environments = { ...read('environments.json'), ...read('../stores/environments.json') }

@@ -1,4 +1,5 @@
 /** Runs the Python of the how-to pages for readers unchanged, on published accounts that look like numbers, dates and booleans. */
+import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
 import { createLacks } from '../../../src/publish/file-system-lacks.js'
@@ -11,7 +12,7 @@ import { testWarehouse } from '../../support/warehouse/warehouse.js'
 import { BLOCKS, ENVIRONMENT_OF } from './page-shared.js'
 import { lacksEnvironment, runPython } from './python.js'
 
-const SCRIPT = new URL('page_block.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('page_block.py', import.meta.url))
 
 const ACCOUNTS = ['007', '1e3', '2026-03-01', 'true']
 

@@ -4,6 +4,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { realpath } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { surveyProgress, surveys, surveysHistory } from '../../../src/model/tables.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
@@ -13,7 +14,7 @@ import { currentOf, publishedCopies } from '../../support/warehouse/parquet.js'
 import { bundle, list, progress, source, survey } from '../../support/warehouse/rows.js'
 
 const LIBRARIES = ['duckdb', 'pyarrow', 'pandas', 'polars'] as const
-const FIXTURE = new URL('read_parquet.py', import.meta.url).pathname
+const FIXTURE = fileURLToPath(new URL('read_parquet.py', import.meta.url))
 const python = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 
 const hasAll = spawnSync(python, ['-c', `import ${LIBRARIES.join(', ')}`]).status === 0

@@ -5,10 +5,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { lacks } from '../../support/suite/lacks.js'
 
 const PYTHON = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** The names of the environments, in the order of environments.json. */
 export const ENVIRONMENTS: readonly string[] = Object.keys(

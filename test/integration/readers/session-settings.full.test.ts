@@ -4,6 +4,7 @@
  * reads the SQL.
  */
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { schemaAsSql } from '../../../src/commands/schema.js'
@@ -27,7 +28,7 @@ import {
   settingsOfOurs,
 } from './session-settings-shared.js'
 
-const SCRIPT = new URL('session_settings.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('session_settings.py', import.meta.url))
 
 const toCopy: readonly (readonly [title: string, sql: string])[] = [
   ...[...QUERIES].map(([title, sql]) => [`queries.md, ${title}`, sql] as const),

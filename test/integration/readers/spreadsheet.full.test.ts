@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { cellRef, rangeRef } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -21,7 +22,7 @@ import { openReader, type Row } from '../../support/warehouse/duckdb.js'
 import { insertRows } from '../../support/warehouse/long-table.js'
 import { lacksEnvironment, runPython } from './python.js'
 
-const SCRIPT = new URL('read_workbook.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('read_workbook.py', import.meta.url))
 
 const TITLES = [
   ...['=1+1', `=cmd|' /C calc'!A0`, '@SUM(1+1)', '-5', '00123', '1e5', '2026-03-01', 'TRUE'],

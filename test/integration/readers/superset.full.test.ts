@@ -1,5 +1,6 @@
 /** Apache Superset opens the published file as the page about BI tools says, lists its tables and views, and draws what its SQL says. */
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../../src/model/sync-tables.js'
@@ -9,7 +10,7 @@ import { publishedFile, sync } from '../../support/command/sync.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { lacksEnvironment, runPython } from './python.js'
 
-const SCRIPT = new URL('superset_chart.py', import.meta.url).pathname
+const SCRIPT = fileURLToPath(new URL('superset_chart.py', import.meta.url))
 const PAGE = readFileSync(new URL('../../../docs/how-to/bi-tools.md', import.meta.url), 'utf8')
 /** What the page says to type. */
 const [, uri = '', parameters = ''] =

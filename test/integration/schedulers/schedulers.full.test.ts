@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { EXIT_CODES } from '../../../src/base/errors.js'
@@ -16,7 +17,7 @@ import { blockOf, blocksOf, writeCommand } from './pages.js'
 const codes = Object.values(EXIT_CODES)
 const byCode = <Outcome>(outcome: (code: number) => Outcome) =>
   Object.fromEntries(codes.map((code) => [code, outcome(code)]))
-const script = (name: string) => new URL(name, import.meta.url).pathname
+const script = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
 const withCommand = async () => {
   const directory = await temporaryDirectory()

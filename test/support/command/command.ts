@@ -1,8 +1,9 @@
 /** Starts the real command as a child process: `node dist/main.js`, as the package installs it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 
-export const MAIN = new URL('../../../dist/main.js', import.meta.url).pathname
+export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 
 export interface Ended {
   readonly code: number | null

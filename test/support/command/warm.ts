@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import pLimit from 'p-limit'
 import { workFile } from '../../../src/warehouse/lifecycle/files.js'
 import { TEMPORARY_ROOT } from '../files/temporary.js'
@@ -23,7 +24,7 @@ let idle: ChildProcess | null = null
 const oneAtATime = pLimit(1)
 
 const load = (): ChildProcess => {
-  const child = fork(new URL('warm.mjs', import.meta.url).pathname, [], {
+  const child = fork(fileURLToPath(new URL('warm.mjs', import.meta.url)), [], {
     // One thread for files and queries, and none of V8: it uses a twentieth less CPU.
     env: { PATH: process.env.PATH, UV_THREADPOOL_SIZE: '1' },
     execArgv: ['--single-threaded', '--disable-warning=ExperimentalWarning'],

@@ -2,10 +2,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-const HOLD_OPEN = new URL('./hold-open.mjs', import.meta.url).pathname
-const FIXTURE = new URL('./open-warehouse.mjs', import.meta.url).pathname
+const HOLD_OPEN = fileURLToPath(new URL('./hold-open.mjs', import.meta.url))
+const FIXTURE = fileURLToPath(new URL('./open-warehouse.mjs', import.meta.url))
 
 export interface OtherProcess {
   /** The line that the process printed: `opened`, or `code`, `exitCode` and `message` of its error. Null when it died first. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import { BlobServiceClient } from '@azure/storage-blob'
 import type { AzureAccount } from '../../../src/base/network.js'
 import { Secret } from '../../../src/base/secret.js'
@@ -10,7 +11,7 @@ import { openStore } from '../../../src/object-store/open.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { freePort, type Program, startProgram } from '../servers/server.js'
 
-const INSTALLED = new URL('../../../.readers/azurite/', import.meta.url).pathname
+const INSTALLED = fileURLToPath(new URL('../../../.readers/azurite/', import.meta.url))
 const COMMAND = `${INSTALLED}node_modules/azurite/dist/src/blob/main.js`
 
 export const AZURITE = existsSync(COMMAND)

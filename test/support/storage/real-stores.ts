@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { Secret } from '../../../src/base/secret.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
@@ -37,7 +38,7 @@ interface Started {
 }
 
 const { AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: SECRET } = STORAGE_CREDENTIALS
-const INSTALLED = new URL('../../../.readers/', import.meta.url).pathname
+const INSTALLED = fileURLToPath(new URL('../../../.readers/', import.meta.url))
 
 interface Command {
   /** Below `.readers`: there is no such file before it is installed. */

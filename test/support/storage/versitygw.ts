@@ -1,11 +1,12 @@
 /** Starts versitygw, a real S3 server that keeps buckets as directories. `integration/readers/install.mjs` builds it below `.readers`. */
 import { mkdir, readdir, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { freePort, isThere, type Program, startProgram } from '../servers/server.js'
 import { STORAGE_CREDENTIALS } from './credentials.js'
 
-const BUILT = new URL('../../../.readers/versitygw/versitygw', import.meta.url).pathname
+const BUILT = fileURLToPath(new URL('../../../.readers/versitygw/versitygw', import.meta.url))
 
 /** The command; null where there is none. */
 export const VERSITYGW =

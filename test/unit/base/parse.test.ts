@@ -1,6 +1,7 @@
 /** No message of the command is the first line of a schema error. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { parse } from '../../../src/base/parse.js'
@@ -24,7 +25,7 @@ test('a name with line breaks stays in the line', () => {
   expect(wrong).toThrow(/^a row has an unexpected form: a b: [^\n]*$/)
 })
 
-const SRC = new URL('../../../src/', import.meta.url).pathname
+const SRC = fileURLToPath(new URL('../../../src/', import.meta.url))
 
 test('no schema throws its own error: in src, only base/parse.ts makes a message of one', () => {
   const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name))

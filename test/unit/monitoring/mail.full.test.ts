@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { expect, test } from 'vitest'
@@ -73,7 +74,7 @@ test
     const directory = await temporaryDirectory(context.onTestFinished)
     await writeFile(join(directory, 'hosts'), `${address} ${host}\n`)
     await writeFile(join(directory, 'resolv.conf'), 'nameserver 127.0.0.1\noptions attempts:1 timeout:1\n')
-    const script = `import { sendMail } from '${new URL('../../../dist/monitoring/mail.js', import.meta.url).pathname}'
+    const script = `import { sendMail } from '${fileURLToPath(new URL('../../../dist/monitoring/mail.js', import.meta.url))}'
     const clock = { monotonicMs: () => 0, nowMs: () => 0, after: (_, act) => { const timer = setTimeout(act, 0); return () => clearTimeout(timer) } }
     const target = { ...JSON.parse(process.argv[1]), login: null }
     const tools = { clock, signal: new AbortController().signal, redact: (text) => text }

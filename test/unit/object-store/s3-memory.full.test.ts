@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { open, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { type Finished, temporaryDirectory } from '../../support/files/temporary.js'
@@ -50,7 +51,7 @@ test(`a file of ${FILE_BYTES / MIB} MiB is sent and got in 64 MiB of memory, wit
   const file = await open(sent, 'w')
   await file.truncate(FILE_BYTES)
   await file.close()
-  const script = new URL('transfer.mjs', import.meta.url).pathname
+  const script = fileURLToPath(new URL('transfer.mjs', import.meta.url))
   const module = new URL('../../../dist/object-store/open.js', import.meta.url).href
   const options = { bucket: 'research', prefix: '', endpoint, region: null, pathStyle: true, azure: null }
   const { stdout, stderr } = await promisify(execFile)(

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { PUBLISHED_VIEWS } from '../../../../src/model/publish-formats.js'
 import { createLacks } from '../../../../src/publish/file-system-lacks.js'
@@ -20,7 +21,7 @@ import {
 import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-const FIXTURE = new URL('fixtures/publish-and-die.mjs', import.meta.url).pathname
+const FIXTURE = fileURLToPath(new URL('fixtures/publish-and-die.mjs', import.meta.url))
 
 const publishedOnce = publishedCopies(async ({ account }) => {
   await list(account, [survey(1)], minute(0), 'full')
