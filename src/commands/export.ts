@@ -60,21 +60,27 @@ export interface Export {
 /**
  * Throws `export_request` for a wrong request, `export_failed` or `WarehouseUnusableError` if it cannot read or write.
  *
- * DuckDB sorts each table by key, and spills what does not fit into little memory into the directory of the export, which is writable. See
- * docs/decisions/export-and-sql.md#0050-an-export-sorts-on-disk. The database is closed before the directory is renamed.
+ * DuckDB sorts each table by key, and spills what does not fit into little memory into the directory of the export, which is writable.
+ * Views need the memory of a sync. See docs/decisions/export-and-sql.md#0050-an-export-sorts-on-disk. The database is closed before the
+ * directory is renamed.
  */
 export const exportTables = async (options: Export): Promise<ExportManifest> => {
   const requested = requestedTables(options.tables, options.format === 'xlsx')
+  const hasViews = requested.some(isView)
   const replaced = replaceDirectory(options.out, async (directory) => {
     const temporaryDirectory = join(directory, 'spill')
     try {
-      const opening = options.open({ memoryLimit: '112MB', temporaryDirectory, directories: [directory] })
+      const opening = options.open({
+        ...(hasViews ? {} : { memoryLimit: '112MB' }),
+        temporaryDirectory,
+        directories: [directory],
+      })
       await using database = await opening.catch((error: unknown) => {
         throw unreadable(options.source, error)
       })
       return await database.transaction((sql) =>
         database.interruptibly(options.signal, () =>
-          withTemporaryViews(sql, requested.some(isView) ? ALL_VIEWS : [], [], () =>
+          withTemporaryViews(sql, hasViews ? ALL_VIEWS : [], [], () =>
             write(options, sql, directory, requested),
           ),
         ),
