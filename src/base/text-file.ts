@@ -1,8 +1,10 @@
 /**
  * Reads the text files that a user names: settings, tokens, faults. Such a file may be a pipe that nobody writes to, a device without
- * an end, or on a file system that does not answer. So reading is asynchronous, bounded, and ended by a signal.
+ * an end, or on a file system that does not answer. So reading is asynchronous, bounded, and ended by a signal. Files of ours are read
+ * here too, because another user may have put something else in their place.
  */
 import { constants, createReadStream, fstat, open } from 'node:fs'
+import { open as openFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { isatty, ReadStream } from 'node:tty'
@@ -18,9 +20,18 @@ export const readTextFile = async (path: string, signal: AbortSignal): Promise<s
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
+/** The text of a file that we wrote. Throws for a pipe, whose reader would wait for ever, and for a device. */
+export const readOwnText = async (path: string): Promise<string> => {
+  await using file = await openFile(path, UNBLOCKED)
+  if (!(await file.stat()).isFile()) throw new Error('it is not a file')
+  return await file.readFile('utf8')
+}
+
+/** Without O_NONBLOCK, opening a pipe waits for its writer, and nothing can end that. */
+export const UNBLOCKED = constants.O_RDONLY | constants.O_NONBLOCK
+
 const readBytes = async (path: string, signal: AbortSignal): Promise<Uint8Array> => {
-  // Without O_NONBLOCK, opening a pipe waits for its writer, and nothing can end that.
-  const file = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const file = await promisify(open)(path, UNBLOCKED)
   const stream = addAbortSignal(signal, await streamOf(file))
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -2,7 +2,7 @@
  * `last-run.json`, beside the work database or in the bucket: the start and the end of the last sync, also if it could not publish. A kill
  * leaves a start without an end. `status` reads the document; only the run that holds the warehouse writes it.
  */
-import { open, readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import type { Clock } from '../base/clock.js'
@@ -11,6 +11,7 @@ import { cutInMiddle } from '../base/human.js'
 import { isRunning } from '../base/is-running.js'
 import type { Log } from '../base/log.js'
 import { parseJson } from '../base/parse.js'
+import { readOwnText } from '../base/text-file.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
 import { replaceContent } from '../publish/replace-file.js'
 import { lastRunFile } from '../warehouse/lifecycle/files.js'
@@ -169,7 +170,7 @@ const lastRunOf = ({ run_id, accounts, started_at, seen_at, end }: Run): LastRun
 
 /** Null without a readable document. */
 const readDocument = async (directory: string): Promise<LastRunDocument | null> => {
-  const text = await readFile(lastRunFile(directory)).catch(() => null)
+  const text = await readOwnText(lastRunFile(directory)).catch(() => null)
   return text === null ? null : parseJson(lastRunSchema, text)
 }
 

@@ -2,8 +2,9 @@
  * A warehouse is data, not a program: whoever may write its files can change rows, but can make no command read a file of the machine that
  * runs it. Each command reads files with each plant, and a secret file must appear in nothing that it prints or writes.
  */
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cp, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
@@ -173,6 +174,28 @@ describe('the work database', () => {
     expect(ended, ended.stderr).toMatchObject({ code: 0 })
     for (const file of [work, published]) expect(await othersIn(file)).toEqual([])
     expect(await run(directory, ['verify', '--local'])).toMatchObject({ code: 0 })
+  })
+})
+
+describe('a link or a pipe under the name of a file of a run', () => {
+  const NAMES = ['work.duckdb', 'work.duckdb.wal', 'work.holder.json', 'last-run.json', 'fieldwork.duckdb']
+
+  test.each(NAMES)('nothing is written through a link %s', async (name) => {
+    const { directory } = await copyOf()
+    const outside = join(await temporaryDirectory(), 'precious')
+    await writeFile(outside, SECRET)
+    await rm(join(directory, name), { force: true })
+    await symlink(outside, join(directory, name))
+    const ended = await run(directory, ['sync'])
+    expect(ended.code, ended.stderr).toBe(name.startsWith('work.duckdb') ? 7 : 0)
+    expect(await readFile(outside, 'utf8')).toBe(SECRET)
+  })
+
+  test.each(NAMES)('neither sync nor status waits for a pipe %s', async (name) => {
+    const { directory } = await copyOf()
+    await rm(join(directory, name), { force: true })
+    execFileSync('mkfifo', [join(directory, name)])
+    for (const command of ['sync', 'status']) expect((await run(directory, [command])).code).toBeOneOf([0, 7])
   })
 })
 

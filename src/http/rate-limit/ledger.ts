@@ -21,6 +21,7 @@ import { basename, dirname, join } from 'node:path'
 import { type CapOwner, capFileName } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
 import { hasCode } from '../../base/errors.js'
+import { UNBLOCKED } from '../../base/text-file.js'
 import { ledgerError } from '../errors.js'
 import {
   heldUntilMs,
@@ -182,13 +183,15 @@ const attempt = <Value>(path: string, what: 'read' | 'written', work: () => Valu
 const readEnd = (path: string): string => {
   let file: number
   try {
-    file = openSync(path, 'r')
+    file = openSync(path, UNBLOCKED)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return ''
     throw error
   }
   try {
-    const { size } = fstatSync(file)
+    const stats = fstatSync(file)
+    if (!stats.isFile()) throw new Error('it is not a file')
+    const { size } = stats
     const bytes = Buffer.alloc(Math.min(size, READ_BYTES_MAX))
     const read = readSync(file, bytes, 0, bytes.length, Math.max(0, size - READ_BYTES_MAX))
     return bytes.toString('latin1', 0, read)

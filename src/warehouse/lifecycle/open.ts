@@ -3,10 +3,10 @@
  * from the published state, and migrates it. Nothing needs a repair by hand.
  */
 import { randomUUID } from 'node:crypto'
-import { access, chmod, constants, open, rename, rm, stat } from 'node:fs/promises'
+import { access, chmod, constants, lstat, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.js'
-import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
+import { hasCode, isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type Database, openDatabase } from '../connection/database.js'
@@ -138,8 +138,7 @@ const PROBE_BYTES = 1_048_576
 const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<Database> => {
   const file = workFile(directory)
   const before = await inode(file)
-  // Checked before DuckDB opens the file: a pipe at this path would block the process for ever, and no signal would end it.
-  if (before !== null) await requireAccess(file)
+  await requireOwnFiles(file)
   try {
     return await openUnlessHeld(directory)
   } catch (error) {
@@ -162,7 +161,9 @@ const isLockRefused = (error: unknown): boolean =>
 
 /** Throws a `WarehouseHeldError` if another process of this machine has the work database open. */
 export const requireNotHeld = async (directory: string): Promise<void> => {
-  if ((await inode(workFile(directory))) === null) return
+  const file = workFile(directory)
+  if ((await inode(file)) === null) return
+  await requireOwnFiles(file)
   try {
     await using _database = await openUnlessHeld(directory)
   } catch (error) {
@@ -205,12 +206,20 @@ const inode = async (file: string): Promise<number | null> =>
     () => null,
   )
 
-/** Throws for a missing permission, or something that is not a file. Neither is damage, so neither must be set aside. */
-const requireAccess = async (file: string): Promise<void> => {
+/**
+ * Throws for a missing permission, and for a link or anything else that is not a file. Neither is damage, so neither must be set aside.
+ * DuckDB would wait for a pipe for ever, and no signal would end that; and it would write through a link into the file of somebody else.
+ */
+const requireOwnFiles = async (workDatabase: string): Promise<void> => {
+  for (const file of [workDatabase, `${workDatabase}.wal`]) await requireOwnFile(file)
+}
+
+const requireOwnFile = async (file: string): Promise<void> => {
   try {
-    if (!(await stat(file)).isFile()) throw new Error('it is not a file')
+    if (!(await lstat(file)).isFile()) throw new Error('it is not a file')
     await access(file, constants.R_OK | constants.W_OK)
   } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return
     throw new WarehouseUnusableError(
       `cannot open ${file}: ${messageOf(cause)}. Move it away, or use another directory`,
       { cause },

@@ -4,7 +4,7 @@ import { open, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
-import { readTextFile, whyUnreadable } from '../../../src/base/text-file.js'
+import { readOwnText, readTextFile, whyUnreadable } from '../../../src/base/text-file.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 
 const never = new AbortController().signal
@@ -15,6 +15,11 @@ const newPipe = async (): Promise<string> => {
   execFileSync('mkfifo', [pipe])
   return pipe
 }
+
+test('what stands in the place of a file of ours is not waited for', async () => {
+  for (const place of [await newPipe(), '/dev/zero'])
+    await expect(readOwnText(place)).rejects.toThrow('it is not a file')
+})
 
 test('a link to a file is read, without its byte order mark', async () => {
   const directory = await temporaryDirectory()

@@ -1,4 +1,5 @@
 /** In any state, the request ledger frees no slot whose request the server still counts. */
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -130,6 +131,14 @@ test('a directory that cannot be written gives an error in one line', async () =
   expect(open).toThrow(WarehouseError)
   expect(open).toThrow(
     /^the request ledger .*sent-requests-127\.0\.0\.1_1-12\.[0-9a-f]+\.ndjson cannot be read: E[A-Z]+: .*check space and permissions$/,
+  )
+})
+
+test('a pipe in the place of the ledger is refused, and nothing waits for it', async () => {
+  const directory = await temporaryDirectory()
+  execFileSync('mkfifo', [join(directory, ledgerFileName(OWNER))])
+  expect(() => new Ledger({ directory, owner: OWNER, timing, clock: testClock() })).toThrow(
+    'it is not a file',
   )
 })
 

@@ -1,6 +1,6 @@
 /** Opening a warehouse, whatever the last run left behind. Nothing needs repair by hand. */
 import { execFileSync } from 'node:child_process'
-import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
@@ -104,13 +104,46 @@ describe('the directory of a warehouse', () => {
   })
 
   // DuckDB waits for a pipe for ever, and no signal ends that.
-  test.each(['work.duckdb', 'fieldwork.duckdb'])('is refused when %s is a pipe', async (name) => {
-    const directory = await temporaryDirectory()
-    execFileSync('mkfifo', [join(directory, name)])
+  test.each(['work.duckdb', 'work.duckdb.wal', 'fieldwork.duckdb'])(
+    'is refused when %s is a pipe',
+    async (name) => {
+      const directory = await temporaryDirectory()
+      execFileSync('mkfifo', [join(directory, name)])
+      await expect(open(directory)).rejects.toMatchObject({
+        exitCode: 7,
+        message: expect.stringMatching(/it is not a file/),
+      })
+    },
+  )
+
+  test.each([
+    ['work.duckdb', 'a file'],
+    ['work.duckdb', 'nothing'],
+    ['work.duckdb.wal', 'a file'],
+    ['work.duckdb.wal', 'nothing'],
+  ])('is refused when %s is a link to %s, which stays as it is', async (name, kind) => {
+    const directory = await publishedWarehouse()
+    const target = join(await temporaryDirectory(), 'precious')
+    if (kind === 'a file') await writeFile(target, 'data')
+    await rm(join(directory, name), { force: true })
+    await symlink(target, join(directory, name))
     await expect(open(directory)).rejects.toMatchObject({
-      exitCode: 7,
+      code: 'warehouse_unusable',
       message: expect.stringMatching(/it is not a file/),
     })
+    expect(await readFile(target, 'utf8').catch(() => 'nothing')).toBe(kind === 'a file' ? 'data' : kind)
+  })
+
+  test.each(['link', 'pipe'])('is held also where its note is a %s', async (kind) => {
+    const directory = await newDirectory()
+    const target = join(await temporaryDirectory(), 'precious')
+    await writeFile(target, 'data')
+    const note = join(directory, 'work.holder.json')
+    if (kind === 'link') await symlink(target, note)
+    else execFileSync('mkfifo', [note])
+    await using _database = await open(directory)
+    expect(JSON.parse(await readFile(note, 'utf8'))).toMatchObject({ command: 'a test' })
+    expect(await readFile(target, 'utf8')).toBe('data')
   })
 
   // Seed 24 of the simulation: a disk that became full at this line was reported as a bug.
