@@ -102,7 +102,7 @@ const shownOf = ({ items }: Digest, itemsMax: number): readonly DigestItem[] => 
 
 const restOf = ({ items }: Digest, itemsMax: number): readonly string[] => {
   const left = items.length - itemsMax
-  return left > 0 ? [`and ${humanCount(left)} more`] : []
+  return left > 0 ? [`and ${counted(left, 'more reason')}`] : []
 }
 
 /** The most accounts, and fields or values of each, that a digest names. */

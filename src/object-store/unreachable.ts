@@ -2,6 +2,8 @@
 import { messageOf } from '../base/errors.js'
 
 const SYSTEM_CODE = /^E[A-Z0-9_]+$/
+/** Such as `connect ECONNREFUSED 10.0.0.1:9000`, which names the server. Other messages may quote a whole address. */
+const SYSTEM_MESSAGE = /^[a-z]+ E[A-Z0-9_]+ \S+$/
 
 const isTls = (code: string): boolean => /CERT|_TLS_|SIGNATURE|ISSUER/.test(code)
 
@@ -13,10 +15,13 @@ export const unreachable = (error: unknown, check: string): string | null => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : reset
   if (isTls(code))
     return `the certificate of the server is not trusted (${code}); give its authority by NODE_EXTRA_CA_CERTS`
-  if (SYSTEM_CODE.test(code) || name === 'TimeoutError')
-    return `the server cannot be reached (${SYSTEM_CODE.test(code) ? code : 'no answer in time'}); check ${check} and the network`
-  return null
+  if (SYSTEM_CODE.test(code))
+    return notReached(SYSTEM_MESSAGE.test(messageOf(error)) ? messageOf(error) : code, check)
+  return name === 'TimeoutError' ? notReached('no answer in time', check) : null
 }
+
+const notReached = (why: string, check: string): string =>
+  `the server cannot be reached (${why}); check ${check} and the network`
 
 export const notOfAStore = (status: number): string =>
   status >= 500

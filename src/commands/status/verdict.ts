@@ -75,6 +75,8 @@ const isPublished = ({ isPublished, endedAt, runId, accounts }: LastRun, syncs: 
 const isAmong = (name: string, syncs: readonly Sync[]) => syncs.some(({ account }) => account === name)
 
 const START_ONE = 'look why the job did not run, or start it: fieldwork-sync sync'
+const AFTER_A_KILL =
+  'look why it was killed (kubectl describe pod, or the log of the machine), and start it again: fieldwork-sync sync'
 
 const neverEnded = (name: string): Verdict => ({
   state: 'late',
@@ -110,8 +112,8 @@ const verdictOfUnpublished = (
     return {
       state: 'interrupted',
       exitCode: EXIT_CODES.partial,
-      text: `INTERRUPTED ${seen}: killed, or its machine went down; the run began ${began} and left no end; next: ${nextStep(EXIT_CODES.partial, null)}`,
-      next: nextStep(EXIT_CODES.partial, null),
+      text: `INTERRUPTED ${seen}: killed, or its machine went down; the run began ${began} and left no end; next: ${AFTER_A_KILL}`,
+      next: AFTER_A_KILL,
     }
   }
   const own = syncs.filter(({ account }) => run.accounts.includes(account))

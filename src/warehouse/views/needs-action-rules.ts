@@ -235,7 +235,9 @@ export const RULES: readonly Rule[] = [
     example: '22% rejected at "Boost 18–24 7" (Panel East), 3% elsewhere',
     when: `status IN ${IN_FIELD} AND rejects_source_id IS NOT NULL`,
     text: `concat(
-      ${percent('rejects_here')}, ' rejected at "', rejects_source, '"', ' (' || rejects_supplier || ')',
+      ${percent('rejects_here')}, ' rejected at ',
+      CASE WHEN trim(rejects_source) = '' THEN 'a source without a name' ELSE '"' || rejects_source || '"' END,
+      ' (' || rejects_supplier || ')',
       ', ', ${percent('rejects_elsewhere')}, ' elsewhere'
     )`,
     numbers: {

@@ -89,7 +89,10 @@ test('times do not say which run is the last, and a run without a recorded end i
   expect(stateOf(published, [], lastRun({ ...both }))[0]).toBe(7)
   const begun = (runId: string) => lastRun({ ...both, runId, endedAt: null, exitCode: null, reason: null })
   expect(stateOf(published, [], begun('r2'))).toEqual(stateOf(published))
-  const interrupted = [3, expect.stringMatching(/^INTERRUPTED 30 min ago: killed/)]
+  const interrupted = [
+    3,
+    expect.stringMatching(/^INTERRUPTED 30 min ago: killed.*; next: look why it was killed/),
+  ]
   expect(stateOf(published, [], begun('r3'))).toEqual(interrupted)
   // A bucket has the end of one account, which was uploaded while the other was read.
   expect(stateOf([first, sync('globex', 1)], [], begun('r2'))).toEqual(interrupted)

@@ -149,7 +149,7 @@ test('it is short, whatever the number of items and their texts', () => {
   const digest = digestOf(items, { hasAccounts: true })
   expect(headline(digest)).toBe('Acme Insights, 2 Mar 2026: 5,000 surveys newly need action (8 in all)')
   const { text } = JSON.parse(digestChat(digest))
-  expect(text).toContain('\nand 4,986 more\n')
+  expect(text).toContain('\nand 4,986 more reasons\n')
   // Google Chat takes 4,096 characters, Teams 28 KB.
   expect(text.length).toBeLessThan(4_096)
   expect(Buffer.byteLength(digestCard(digest))).toBeLessThan(28_000)
@@ -163,7 +163,7 @@ test('what a chat does not take is left out and counted', () => {
     const { text } = JSON.parse(digestChat(digest))
     expect(text.length).toBeLessThanOrEqual(4_096)
     const shown = text.split('\n').filter((line: string) => line.startsWith('• ')).length
-    expect(text).toContain(`\nand ${40 - shown} more\n`)
+    expect(text).toContain(`\nand ${40 - shown} more reasons\n`)
     expect(text).toContain('\n1,200 surveys in the field')
   }
 })

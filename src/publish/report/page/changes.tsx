@@ -14,6 +14,7 @@ import {
   type PartProps,
   plural,
   type ReportPage,
+  SourceName,
   Status,
   SurveyLink,
   spaced,
@@ -106,7 +107,7 @@ const ChangeTable = ({
             <SurveyLink survey={{ ...row, title: row.title ?? '' }} page={page} />
             {row.name !== null && (
               <small>
-                source <bdi>{row.name}</bdi>
+                source <SourceName name={row.name} />
               </small>
             )}
           </>

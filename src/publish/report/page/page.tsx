@@ -128,7 +128,7 @@ const Unfinished = ({ page: { rows, formats } }: PartProps): JSX.Element => {
               <bdi>{account}</bdi>:{' '}
             </>
           )}
-          <b>The last sync was {status}</b>
+          <b>The last sync {status === 'failed' ? status : `was ${status}`}</b>
           {reason !== null && `: ${reason}`}. Some numbers may be older than others.{' '}
           <a href="#run">The run</a>
         </p>

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { type Formats, UNKNOWN } from '../formats.js'
 import { survey } from '../queries/survey.js'
 import { type Column, QueryTable } from './table.js'
+import { SourceName } from './words.js'
 
 type Row = z.output<typeof survey.quality.row>
 
@@ -29,7 +30,7 @@ export const SourceQuality = ({
         isLabelled
         query={survey.quality}
         rows={rows}
-        columns={[{ head: 'Source', cell: ({ name }) => <bdi>{name}</bdi> }, ...columns]}
+        columns={[{ head: 'Source', cell: ({ name }) => <SourceName name={name} /> }, ...columns]}
       />
     </>
   )

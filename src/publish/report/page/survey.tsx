@@ -23,6 +23,7 @@ import {
   plural,
   quietText,
   SlowestSource,
+  SourceName,
   Status,
   spaced,
   TOO_EARLY,
@@ -85,7 +86,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
             head: 'Source',
             cell: ({ name, ...row }) => (
               <>
-                <bdi>{name}</bdi> <small>{aboutSource(row, formats)}</small>
+                <SourceName name={name} /> <small>{aboutSource(row, formats)}</small>
               </>
             ),
           },
@@ -114,7 +115,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
               <>
                 {row.sample_source_id !== null && (
                   <small>
-                    source <bdi>{row.name ?? row.sample_source_id}</bdi>{' '}
+                    source <SourceName name={row.name ?? String(row.sample_source_id)} />{' '}
                   </small>
                 )}
                 <Change change={row} />

@@ -22,6 +22,7 @@ import {
   Quiet,
   quietUntil,
   SlowestSource,
+  SourceName,
   SurveyLink,
   Title,
 } from './words.js'
@@ -225,7 +226,7 @@ const Behind = ({ of, page: { rows, formats } }: PartProps & { readonly of: Wait
         <>
           {index === 0 ? '' : ', '}
           <b>
-            <bdi>{name}</bdi>
+            <SourceName name={name} />
           </b>{' '}
           by {formats.count(behind)}
         </>

@@ -46,6 +46,11 @@ export const spaced = (name: string): string => name.replaceAll('_', ' ')
 export const titleOf = ({ title }: { readonly title: string }): string =>
   title.trim() === '' ? '(no title)' : title
 
+/** The name of a source, in the direction that the browser decides. */
+export const SourceName = ({ name }: { readonly name: string }): JSX.Element => (
+  <bdi>{name.trim() === '' ? '(no name)' : name}</bdi>
+)
+
 const TITLE_CHARACTERS_MAX = 60
 
 export type Titled = SurveyKey & { readonly title: string }
@@ -69,7 +74,7 @@ export const SlowestSource = ({ of, formats }: { readonly of: SurveyRow; readonl
   if (name === null) return null
   return (
     <p class="meta" data-list="surveys">
-      Slowest source: <bdi>{name}</bdi>,{' '}
+      Slowest source: <SourceName name={name} />,{' '}
       {day === null ? 'never full at its pace' : `full on ${formats.day(day)} at its pace`}
     </p>
   )

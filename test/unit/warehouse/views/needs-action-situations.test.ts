@@ -382,6 +382,11 @@ const ALARMING: Readonly<Record<string, Situation>> = {
     sources: { 'Panel A': { complete: 96, speeder: 4 }, 'Panel B': { complete: 41, speeder: 9 } },
     expected: ['source_rejects: 18% rejected at "Panel B", 4% elsewhere'],
   },
+  'a bad source without a name': {
+    night: nightly({ complete: 5 }),
+    sources: { 'Panel A': { complete: 96, speeder: 4 }, '': { complete: 41, speeder: 9 } },
+    expected: ['source_rejects: 18% rejected at a source without a name, 4% elsewhere'],
+  },
   'a bad source of a known supplier': {
     night: nightly({ complete: 5 }),
     sources: { 'Panel A': { complete: 97, speeder: 3 }, 'Boost 18–24 7': { complete: 39, speeder: 11 } },
@@ -625,7 +630,7 @@ test('the levels of the settings count in place of the defaults, and a level tha
   const { drop_out, incidence, quota_full, quality_rejects, source_rejects, ...others } = byDefault
   expect(off).toEqual({ ...others, rates_moved: Number(others.rates_moved) + 1, soft_launch: 1 })
   const strict = await kindsWith({ drop_out: 0.15, rejected: 0.1 })
-  expect(strict).toMatchObject({ drop_out: 6, rates_moved: 2, source_rejects: 3 })
+  expect(strict).toMatchObject({ drop_out: 6, rates_moved: 2, source_rejects: 4 })
 })
 
 test('each rule has an example that a situation shows', async () => {

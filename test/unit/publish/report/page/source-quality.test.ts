@@ -35,6 +35,10 @@ test('each source has its figures, with as many digits as the others', () => {
   ])
 })
 
+test('a source without a name says so', () => {
+  expect(cellsOf({ ...KNOWN, name: '' })[1]?.[0]).toBe('(no name)')
+})
+
 test('a column is left out if no source has a value, and the table if it has no column', () => {
   expect(cellsOf(KNOWN, { undecided: 0 })).toEqual([
     ['Source', 'Rejected', 'Undecided', 'Quota full', 'Minutes'],
