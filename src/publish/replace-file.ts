@@ -62,6 +62,17 @@ export const keepMode = async (
   if (stats !== null) await lacks.attempt('modes', () => chmod(temporary, stats.mode & 0o7777))
 }
 
+/**
+ * The mode in which to create what will replace `target`: who may not read `target` may not read its new content early. The owner may do
+ * everything until `keepMode`. Undefined if there is no `target`.
+ */
+export const firstModeFor = async (target: string): Promise<number | undefined> => {
+  const stats = await stat(target).catch(ifMissing)
+  return stats === null ? undefined : (stats.mode & 0o777) | OWNER
+}
+
+const OWNER = 0o700
+
 /** Renames `temporary`, which is already synced, to `target`, and makes that durable. Throws an `UnsyncedError` after the rename. */
 export const renameDurably = async (temporary: string, target: string, lacks = createLacks(null)) => {
   await rename(temporary, target)
@@ -92,7 +103,7 @@ export const replaceFile = async (temporary: string, target: string, lacks?: Fil
 export const replaceContent = async (file: string, content: string | Buffer, lacks?: FileSystemLacks) => {
   const temporary = temporaryBeside(file)
   try {
-    await writeFile(temporary, content, { flag: 'wx' })
+    await writeFile(temporary, content, { flag: 'wx', mode: await firstModeFor(file) })
     await keepMode(temporary, file, lacks)
     await syncToDisk(temporary)
     await replaceFile(temporary, file, lacks)

@@ -11,7 +11,14 @@ import { ExpectedError, UnsyncedError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { parseJson } from '../../base/parse.js'
-import { ifMissing, keepMode, renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
+import {
+  firstModeFor,
+  ifMissing,
+  keepMode,
+  renameDurably,
+  syncDirectory,
+  syncToDisk,
+} from '../../publish/replace-file.js'
 
 const FILE = 'export.json'
 
@@ -73,7 +80,7 @@ export const replaceDirectory = async (
   await removeLeftovers(out)
   const unfinished = beside(out, 'exporting')
   try {
-    await mkdir(unfinished)
+    await mkdir(unfinished, await firstModeFor(out))
     const manifest = await write(unfinished)
     await writeFile(join(unfinished, FILE), `${JSON.stringify(manifest, null, 1)}\n`)
     for (const path of new Set([...manifest.tables.map(({ file }) => file), FILE]))

@@ -4,7 +4,13 @@ import { dirname } from 'node:path'
 import { asWarehouseError, WarehouseError } from '../../base/errors.js'
 import { counted, humanBytes } from '../../base/human.js'
 import { makeDirectory } from '../../base/make-directory.js'
-import { keepMode, renameDurably, syncToDisk, temporaryBeside } from '../../publish/replace-file.js'
+import {
+  firstModeFor,
+  keepMode,
+  renameDurably,
+  syncToDisk,
+  temporaryBeside,
+} from '../../publish/replace-file.js'
 import { duckdbCause, firstLine, isFileFailure } from '../../warehouse/connection/duckdb-error.js'
 import { usageError } from '../flags.js'
 import type { Write } from './lines.js'
@@ -24,7 +30,8 @@ export const writeFile = async (
   leftovers.push(temporary)
   try {
     await makeDirectory(dirname(target))
-    const rows = await into(temporary, (write) => run(temporary, write))
+    const mode = await firstModeFor(target)
+    const rows = await into(temporary, mode, (write) => run(temporary, write))
     await syncToDisk(temporary)
     const { size } = await stat(temporary)
     await keepMode(temporary, target)
@@ -44,8 +51,12 @@ export const writeFile = async (
 
 const ADVICE = 'Check the permissions and the free space'
 
-const into = async (file: string, run: (write: Write) => Promise<number>): Promise<number> => {
-  await using handle = await open(file, 'wx')
+const into = async (
+  file: string,
+  mode: number | undefined,
+  run: (write: Write) => Promise<number>,
+): Promise<number> => {
+  await using handle = await open(file, 'wx', mode)
   return await run(async (text) => {
     await handle.writeFile(text)
     return true
