@@ -93,7 +93,7 @@ export const query = async (
       return write(text)
     }
     try {
-      return await runIn(MEMORY, file, noted)
+      return await runIn(question.named === null ? MEMORY : MEMORY_MAX, file, noted)
     } catch (error) {
       if (hasWritten || !isOutOfMemory(error)) throw error
       return await runIn(MEMORY_MAX, file, write)
@@ -189,7 +189,7 @@ const onPublished = async (
   }
 }
 
-/** Most queries read rows as they come, or spill. The others get the memory of a sync. */
+/** Most queries read rows as they come, or spill. The others, and the named ones, which read all surveys, get the memory of a sync. */
 const [MEMORY, MEMORY_MAX] = ['32MB', '256MB']
 
 /** Results that take more are for `export`. */

@@ -57,9 +57,10 @@ export const observationsSql = (history: TableDeclaration, reconstructed?: Table
  * Steps that end with `day_statuses`: a row per record and known day, with `as_of` (the last known day of the record), and of the survey on
  * that day `opened` (it was in fieldwork) and `stops` (how often its status had been another one). Of the days on which neither the record
  * nor a status other than fieldwork changed, only the first and the last one have a row, and `days_after` the first one is not 0. `counts`
- * is SQL for further columns of these rows. The step `last_gains` has `last_gain_at`.
+ * is SQL for further columns of these rows. `ofSurveys` is SQL that joins the surveys of which records are read; without it, all are. The
+ * step `last_gains` has `last_gain_at`.
  */
-export const dayStatusSteps = (observations: Observations, counts: string): string => {
+export const dayStatusSteps = (observations: Observations, counts: string, ofSurveys = ''): string => {
   const { current, history, reconstructed } = observations
   const key = current.key.join(', ')
   // Not a step: DuckDB 1.5 forgets NOT MATERIALIZED in a view, and would write a copy of all history to the disk.
@@ -69,7 +70,7 @@ export const dayStatusSteps = (observations: Observations, counts: string): stri
   return `read_since AS (
   SELECT ${key}, interviews_count AS newest_count, progress_day - ${READ_DAYS} AS since
   FROM main.${current.name}
-  JOIN main.freshness USING (account, survey_id)
+  JOIN main.freshness USING (account, survey_id)${ofSurveys}
 ),
 -- After the last time at which the number was below the newest one, it rose at least once.
 starts AS (

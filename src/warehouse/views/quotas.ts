@@ -9,9 +9,9 @@
 const DAYS_TOLERANCE = 1e-9
 
 /**
- * Steps that go on from `goals`, and end with `quotas`: `quota_days` after the last known day, null if the sources never reach the target,
- * and the source that is full last. There is no row if no source has a target, the pace of a source is not known, or their targets are
- * less than that of the survey.
+ * Steps that go on from `goals`, and from `source_paces`, the pace of the sources of surveys in fieldwork. They end with `quotas`:
+ * `quota_days` after the last known day, null if the sources never reach the target, and the source that is full last. There is no row if no
+ * source has a target, the pace of a source is not known, or their targets are less than that of the survey.
  */
 export const QUOTA_STEPS = `paced_sources AS (
   SELECT
@@ -20,7 +20,7 @@ export const QUOTA_STEPS = `paced_sources AS (
     greatest(p.per_day, 0) AS rate,
     CASE WHEN p.sample_size > 0 THEN greatest(p.sample_size, p.interviews_count) END AS stop
   FROM goals g
-  JOIN main.sample_source_pace p ON p.account = g.account AND p.survey_id = g.survey_id
+  JOIN source_paces p ON p.account = g.account AND p.survey_id = g.survey_id
   WHERE g.status = 'fieldwork' AND g.reached < g.target AND g.gained > 0
 ),
 quota_surveys AS (

@@ -21,35 +21,10 @@ export const BEHIND = `CASE
         THEN TRY_CAST(greatest(0, ${AS_COMPLETE} - t.interviews_count) AS BIGINT)
     END`
 
-export const sampleSourcePace: ViewDeclaration = {
-  schema: 'main',
-  name: 'sample_source_pace',
-  comment:
-    'Pace and forecast of each sample source that the API shows, and how far it is behind its survey; one row per source with known progress. A source counts as unchanged while the list of sources and the progress of its survey are',
-  key: ['account', 'survey_id', 'sample_source_id'],
-  references: ofSource('sample_source_id'),
-  columns: [
-    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id', 'sample_source_id']),
-    ...columnsFrom(sampleSources, ['name', 'provider', 'country_code', 'sample_size']),
-    ...columnsFrom(sampleSourceProgress, ['interviews_count', 'completion_rate']),
-    columnOf(surveyProgress, 'completion_rate', {
-      name: 'survey_completion_rate',
-      comment: 'completion_rate of the whole survey',
-    }),
-    ...columnsOf({
-      behind: bigint.orNull(
-        'Complete interviews that the source lacks to be as complete as its survey, at most to reach its target; 0 if it is not behind, null without targets',
-      ),
-    }),
-    columnOf(freshness, 'source_progress_read_at'),
-    ...columnsOf({
-      ...PACE_FIELDS,
-      expected_on: date.orNull(
-        'Day on which the source reaches its target if its pace goes on; null if the survey is not in fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
-      ),
-    }),
-  ],
-  sql: `WITH ${dayStatusSteps(inferredSourceObservations, 'NULL')},
+/** The rows of the view. `ofSurveys` is SQL that joins the surveys of which sources are read, as in `dayStatusSteps`. */
+export const sourcePaceSql = (
+  ofSurveys: string,
+): string => `WITH ${dayStatusSteps(inferredSourceObservations, 'NULL', ofSurveys)},
 known_days AS (
   FROM day_statuses
 ),
@@ -95,5 +70,35 @@ SELECT
   g.newest_gain_days,
   g.expected_on
 FROM forecasts g
-LEFT JOIN main.freshness f ON f.account = g.account AND f.survey_id = g.survey_id`,
+LEFT JOIN main.freshness f ON f.account = g.account AND f.survey_id = g.survey_id`
+
+export const sampleSourcePace: ViewDeclaration = {
+  schema: 'main',
+  name: 'sample_source_pace',
+  comment:
+    'Pace and forecast of each sample source that the API shows, and how far it is behind its survey; one row per source with known progress. A source counts as unchanged while the list of sources and the progress of its survey are',
+  key: ['account', 'survey_id', 'sample_source_id'],
+  references: ofSource('sample_source_id'),
+  columns: [
+    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id', 'sample_source_id']),
+    ...columnsFrom(sampleSources, ['name', 'provider', 'country_code', 'sample_size']),
+    ...columnsFrom(sampleSourceProgress, ['interviews_count', 'completion_rate']),
+    columnOf(surveyProgress, 'completion_rate', {
+      name: 'survey_completion_rate',
+      comment: 'completion_rate of the whole survey',
+    }),
+    ...columnsOf({
+      behind: bigint.orNull(
+        'Complete interviews that the source lacks to be as complete as its survey, at most to reach its target; 0 if it is not behind, null without targets',
+      ),
+    }),
+    columnOf(freshness, 'source_progress_read_at'),
+    ...columnsOf({
+      ...PACE_FIELDS,
+      expected_on: date.orNull(
+        'Day on which the source reaches its target if its pace goes on; null if the survey is not in fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
+      ),
+    }),
+  ],
+  sql: sourcePaceSql(''),
 }

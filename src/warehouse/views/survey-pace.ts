@@ -9,6 +9,7 @@ import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } f
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { surveyObservations } from './progress-periods.js'
 import { QUOTA_STEPS } from './quotas.js'
+import { sourcePaceSql } from './sample-source-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
 const COUNTS = `{
@@ -34,6 +35,10 @@ const TAKEN_BACK = `TRY_CAST(
 /** part / (part + rest), or null if a count is unknown, or fell because interviews changed their status. */
 const share = (part: string, rest: string): string =>
   `CASE WHEN ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
+
+/** Most surveys closed years ago, and the history of their sources is most of a warehouse. */
+const IN_FIELDWORK = `
+  SEMI JOIN (SELECT account, id AS survey_id FROM main.surveys WHERE status = 'fieldwork') USING (account, survey_id)`
 
 /** HUGEINT in between, because the sum of two numbers of the API may exceed a BIGINT. */
 const sumOfTwo = (one: string, other: string): string =>
@@ -180,6 +185,9 @@ goals AS (
   JOIN rates p ON p.account = t.account AND p.survey_id = t.survey_id
   LEFT JOIN newest n ON n.account = t.account
   LEFT JOIN survey_plans l ON l.account = t.account AND l.survey_id = t.survey_id
+),
+source_paces AS (
+  ${sourcePaceSql(IN_FIELDWORK).replaceAll('\n', '\n  ')}
 ),
 ${QUOTA_STEPS},
 rated_goals AS (

@@ -38,7 +38,7 @@ const quotasOf = async (surveys: readonly Survey[]) => {
     `CREATE TABLE all_goals AS SELECT * FROM (VALUES ${goals.join(', ')}) t(account, survey_id, status, target, reached, per_day, gained, as_of)`,
   )
   await reader.query(
-    `CREATE TABLE main.sample_source_pace AS SELECT * FROM (VALUES ${sources.join(', ')}) t(account, survey_id, sample_source_id, interviews_count, sample_size, per_day)`,
+    `CREATE TABLE source_paces AS SELECT * FROM (VALUES ${sources.join(', ')}) t(account, survey_id, sample_source_id, interviews_count, sample_size, per_day)`,
   )
   const rows = await reader.query(
     `WITH goals AS (FROM all_goals), ${QUOTA_STEPS} SELECT survey_id, quota_days, slowest_source_id, slowest_in FROM quotas`,
