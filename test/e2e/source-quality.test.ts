@@ -41,7 +41,7 @@ test.for(some([42, 1, 7], 1))(
     const trial = await openTrial(context)
     await using server = await startWorld({ seed, surveys: howMany(25, 100), pageSize: 50 })
     const plan = join(await trial.temporary(), 'plan.csv')
-    await writeFile(plan, `source,cpi,currency\n*,${CPI},EUR\n`)
+    await writeFile(plan, `source,supplier,cpi,currency\n*,Panel East,${CPI},EUR\n`)
     const args = await trial.settings({ ...accountsOf(server), plan })
     expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
 
@@ -63,5 +63,8 @@ test.for(some([42, 1, 7], 1))(
         ofSources.some((one) => Number(one[name]) > 0),
         name,
       ).toBe(true)
+    const { stdout } = await trial.run(['query', 'source-quality', '--format', 'json', ...args])
+    const suppliers = JSON.parse(stdout).map(({ supplier }: Row) => supplier)
+    expect(new Set(suppliers)).toEqual(new Set(['Panel East']))
   },
 )

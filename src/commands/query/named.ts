@@ -207,11 +207,11 @@ ORDER BY s.account ASC, s.provider ASC, country ASC`,
     describe: 'Rejects, full quotas and length of each source',
     sql: `SELECT account, survey_id, title, sample_source_id AS source_id, name, complete_individuals AS complete,
   round(100 * rejected_rate, 1) AS rejected_pct, undecided, round(100 * quota_full_rate, 1) AS quota_full_pct,
-  loi_minutes AS minutes, round(cost_per_good, 2) AS cost_per_good, currency
+  loi_minutes AS minutes, round(cost_per_good, 2) AS cost_per_good, currency, supplier
 FROM source_overview
 WHERE status IN ('fieldwork', 'deviating_from_specs')
 ORDER BY rejected_pct DESC NULLS LAST, account ASC, survey_id ASC, source_id ASC`,
-    dispensable: ['survey_id', 'source_id', 'complete', 'cost_per_good', 'currency'],
+    dispensable: ['survey_id', 'source_id', 'complete', 'cost_per_good', 'currency', 'supplier'],
     note: 'rejected_pct is of the complete and the rejected interviews, quota_full_pct of all interviews. cost_per_good counts the rejected ones as paid.',
   },
   {

@@ -541,6 +541,7 @@ test('quality of the sources: rejects, undecided interviews, full quotas, length
             ? null
             : inCents((cpi * (sum('complete') + rejected)) / sum('complete')),
         currency: cpi === null ? null : 'EUR',
+        supplier: null,
       }
     })
     const found = rows
