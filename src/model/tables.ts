@@ -263,7 +263,7 @@ export const PLAN_FIELDS = {
   source: varchar.orNull(
     'Name of the sample sources that the line is about, in which * is any text; null = not given, or the line has the ID of a source',
   ),
-  due_on: date.orNull('Last day on which the survey may reach its target, UTC'),
+  due_on: date.orNull('Last day on which the survey may reach its target, in the time zone of the settings'),
   starts_on: date.orNull('Day on which fieldwork is to start'),
   incidence: double.orNull('Incidence that was sold, above 0 and up to 1'),
   loi_minutes: double.orNull('Length of interview that was sold, minutes'),
