@@ -9,7 +9,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { NAMED_QUERIES, sqlToCopy } from '../../src/commands/query/named.js'
 import { query as askTables } from '../../src/commands/query.js'
 import { loadSettings } from '../../src/settings/load-settings.js'
-import { NO_ACCOUNT } from '../support/api/scripted-api.js'
+import { NO_ACCOUNT, scriptedSurvey } from '../support/api/scripted-api.js'
 import { MAIN, withEndLine } from '../support/command/command.js'
 import { openSynced, openTrial, type Trial } from '../support/command/trial.js'
 import { atEndOfFile } from '../support/files/temporary.js'
@@ -139,6 +139,36 @@ test.concurrent('a table of a named query shows the account where the warehouse 
   expect(await shown(QUERY)).toEqual(['account', ...columns])
   expect(await shown(QUERY, '--survey', 'globex/2')).toEqual(columns)
   expect(await shown(QUERY, '--survey', '2')).toEqual(['account', ...columns])
+})
+
+test.concurrent('80 columns have room for long names of accounts, and for the currency of a cost', async (context) => {
+  const name = 'A source with a long name'
+  const trial = await openTrial(context, [scriptedSurvey(1, { title: 'A survey with a long title' })])
+  for (const source of trial.api.surveys[0]?.sources ?? []) source.name = name
+  const account = accountOf(trial.api)
+  const plan = join(await trial.temporary(), 'plan.csv')
+  await writeFile(
+    plan,
+    'account,survey_id,incidence,loi_minutes,cpi,currency\nacme-research,1,50%,10,1234.5,EUR\n',
+  )
+  const headOf = async (query: string) =>
+    (await trial.runWarm(['query', query])).stdout.split('\n')[0]?.split(/ +/)
+  const sync = async (...names: readonly string[]) => {
+    const accounts = names.map((one, place) => account(one, place))
+    expect(
+      await trial.runWarm(['sync', ...(await trial.settings({ accounts, plan }))], NO_ACCOUNT),
+    ).toMatchObject({
+      code: 0,
+    })
+  }
+  await sync('acme-research')
+  expect(await headOf('as-sold')).toEqual(
+    expect.arrayContaining(['title', 'sold', 'incidence', 'sold_minutes', 'minutes', 'cost', 'currency']),
+  )
+  await sync('acme-research', 'globex-research')
+  expect(await headOf('source-quality')).toEqual(
+    expect.arrayContaining(['account', 'title', 'name', 'rejected_pct', 'quota_full_pct', 'minutes']),
+  )
 })
 
 test.concurrent('SQL that does more than read is refused in one line', async () => {

@@ -127,7 +127,8 @@ ORDER BY recent_drop_out_rate - earlier_drop_out_rate DESC NULLS LAST, account A
 FROM survey_pace
 WHERE sold_incidence IS NOT NULL OR sold_loi_minutes IS NOT NULL OR expected_by_today IS NOT NULL OR currency IS NOT NULL
 ORDER BY target_incidence_rate / sold_incidence ASC NULLS LAST, account ASC, survey_id ASC`,
-    dispensable: ['currency', 'survey_id', 'at_target', 'recent', 'expected', 'interviews'],
+    // An amount never stands without its currency.
+    dispensable: ['survey_id', 'at_target', 'recent', 'expected', 'interviews', 'cost', 'currency'],
   },
   {
     name: 'changes',
@@ -211,7 +212,7 @@ ORDER BY s.account ASC, s.provider ASC, country ASC`,
 FROM source_overview
 WHERE status IN ('fieldwork', 'deviating_from_specs')
 ORDER BY rejected_pct DESC NULLS LAST, account ASC, survey_id ASC, source_id ASC`,
-    dispensable: ['survey_id', 'source_id', 'complete', 'cost_per_good', 'currency', 'supplier'],
+    dispensable: ['survey_id', 'source_id', 'complete', 'cost_per_good', 'currency', 'supplier', 'undecided'],
     note: 'rejected_pct is of the complete and the rejected interviews, quota_full_pct of all interviews. cost_per_good counts the rejected ones as paid.',
   },
   {

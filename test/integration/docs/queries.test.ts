@@ -107,6 +107,22 @@ test('the sum over all surveys has the last known interviews of each, also after
   expect([...expected].at(-1)).not.toEqual([...ofRows].at(-1))
 })
 
+test('the state at a past moment is what the service showed on that night', async () => {
+  const [[, sql = ''] = []] = queriesOfOtherPages().filter(([, text]) => text.includes('AS moment'))
+  for (const { day, surveys } of world().nights.slice(0, -1)) {
+    const at = sql.replace(/'2026-[^']+'/, `'${dateOf(day)} 12:00:00+00'`)
+    const expected = [...surveys].map(([survey_id, { survey, progress }]) => ({
+      survey_id,
+      status: survey.status,
+      interviews_count: progress.interviews_count,
+      sample_size: progress.sample_size,
+    }))
+    expect(
+      await world().reader.query(`SELECT survey_id, status, interviews_count, sample_size FROM (${at})`),
+    ).toEqual(expected.toSorted((one, other) => one.survey_id - other.survey_id))
+  }
+})
+
 test('gains by country: on each day, the countries and the row without one add up to the gain of the survey', async () => {
   const { reader } = world()
   const rows = await reader.query(asText('Gains by country and day', ['day']))
