@@ -5,6 +5,8 @@ import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
 import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
+import { sampleSourcePace, sourcePaceSql } from '../../warehouse/views/sample-source-pace.js'
+import { surveyPace } from '../../warehouse/views/survey-pace.js'
 import { overview } from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
 import { run } from './queries/run.js'
@@ -15,8 +17,30 @@ import { createShownRows } from './shown-rows.js'
 /** In the order in which the documentation lists them. */
 export const ALL_QUERIES: readonly Query[] = [overview, survey, run].flatMap((of) => Object.values<Query>(of))
 
+/** The surveys that have a section. */
+const SHOWN = 'report_surveys'
+
+/** The sections alone show the pace of sources, so it is not evaluated for surveys that closed long ago. */
+const VIEWS = ALL_VIEWS.flatMap((view) => {
+  if (view === sampleSourcePace) return []
+  if (view !== surveyPace) return [view]
+  const ofShown = `\n  SEMI JOIN temp.${SHOWN} USING (account, survey_id)`
+  return [
+    view,
+    { name: SHOWN, sql: survey.surveys.select },
+    { name: sampleSourcePace.name, sql: sourcePaceSql(ofShown) },
+  ]
+})
+
 /** Views that several queries read. */
-const EVALUATED = ['survey_pace', 'sample_source_pace', 'source_overview', 'record_changes', 'needs_action']
+const EVALUATED = [
+  'survey_pace',
+  SHOWN,
+  'sample_source_pace',
+  'source_overview',
+  'record_changes',
+  'needs_action',
+]
 /** Rows of the history of a survey that its section shows. */
 const HISTORY_ROWS = 12
 
@@ -25,7 +49,7 @@ type RowsQuery<Shape extends z.ZodRawShape> = Query & { readonly row: z.ZodObjec
 export type ReportRows = Awaited<ReturnType<typeof readReport>>
 
 /** Call it in a transaction, so that all rows are of one state. */
-export const readReport = (sql: Sql) => withTemporaryViews(sql, ALL_VIEWS, EVALUATED, () => readQueries(sql))
+export const readReport = (sql: Sql) => withTemporaryViews(sql, VIEWS, EVALUATED, () => readQueries(sql))
 
 const readQueries = async (sql: Sql) => {
   const { shown, unshown } = createShownRows()
@@ -37,7 +61,6 @@ const readQueries = async (sql: Sql) => {
       // A file of an older version has no numbers of runs, so they are computed.
       `SELECT ${cellsOf(row)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
     )
-  await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
   const surveys = await read(survey.surveys)
   /** Only rows of surveys with a section that fit `condition`. */
   const readShown = <Shape extends z.ZodRawShape>({ row, ...query }: RowsQuery<Shape>, condition = '') =>
@@ -68,11 +91,8 @@ const readQueries = async (sql: Sql) => {
     queue: await read(run.queue),
     problems: await read(run.problems),
   }
-  await sql.run(`DROP TABLE temp.${SHOWN}`)
   return { ...rows, unshown: unshown() }
 }
-
-const SHOWN = 'report_surveys'
 
 const OF_SURVEY = 'PARTITION BY account, survey_id'
 const NEWEST_CHANGES = `QUALIFY row_number() OVER (${OF_SURVEY} ORDER BY ${survey.history.order}) <= ${HISTORY_ROWS}`

@@ -45,7 +45,7 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
  */
 export const withTemporaryViews = async <Result>(
   sql: Sql,
-  views: readonly ViewDeclaration[],
+  views: readonly { readonly name: string; readonly sql: string }[],
   evaluated: readonly string[],
   work: () => Promise<Result>,
 ): Promise<Result> => {
