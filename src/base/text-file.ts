@@ -20,11 +20,13 @@ export const readTextFile = async (path: string, signal: AbortSignal): Promise<s
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
-/** The text of a file that we wrote. Throws for a pipe, whose reader would wait for ever, and for a device. */
-export const readOwnText = async (path: string): Promise<string> => {
+/**
+ * The text of a file that we wrote. Null if a pipe is in its place, whose reader would wait for ever, or a device. Throws the errors of the
+ * system.
+ */
+export const readOwnText = async (path: string): Promise<string | null> => {
   await using file = await openFile(path, UNBLOCKED)
-  if (!(await file.stat()).isFile()) throw new Error('it is not a file')
-  return await file.readFile('utf8')
+  return (await file.stat()).isFile() ? await file.readFile('utf8') : null
 }
 
 /** Without O_NONBLOCK, opening a pipe waits for its writer, and nothing can end that. */

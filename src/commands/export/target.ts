@@ -4,13 +4,14 @@
  * docs/decisions/export-and-sql.md#0049-an-export-replaces-its-directory-as-a-whole.
  */
 import { randomUUID } from 'node:crypto'
-import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { ExpectedError, UnsyncedError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { parseJson } from '../../base/parse.js'
+import { readOwnText } from '../../base/text-file.js'
 import {
   firstModeFor,
   ifMissing,
@@ -66,7 +67,7 @@ const requireReplaceable = async (out: string): Promise<void> => {
 }
 
 const readManifest = async (out: string): Promise<ExportManifest | null> => {
-  const text = await readFile(join(out, FILE)).catch(() => null)
+  const text = await readOwnText(join(out, FILE)).catch(() => null)
   return text === null ? null : parseJson(manifestSchema, text)
 }
 

@@ -3,12 +3,13 @@
  * which files need not be written, and a rebuild of a lost work database checks the files.
  */
 import { createHash } from 'node:crypto'
-import { lstat, open, readFile, writeFile } from 'node:fs/promises'
+import { lstat, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { hasCode } from '../../base/errors.js'
 import { parseJson } from '../../base/parse.js'
+import { readOwnText } from '../../base/text-file.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 
 const columnSchema = z.object({
@@ -89,7 +90,7 @@ export const manifestFile = (directory: string): string => join(directory, FILE)
  * cannot be read.
  */
 export const readManifest = async (directory: string): Promise<Manifest | null> => {
-  const text = await readFile(manifestFile(directory)).catch((error: unknown) => {
+  const text = await readOwnText(manifestFile(directory)).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
     throw error
   })

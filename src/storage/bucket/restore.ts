@@ -2,11 +2,12 @@
  * Makes the local work database equal to the state of the bucket, before it is opened. The note `bucket.json` in the local directory says
  * from which state of which bucket the local database is derived, and so whether the next run may use it.
  */
-import { readFile, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ExpectedError, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { parseJson } from '../../base/parse.js'
+import { readOwnText } from '../../base/text-file.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { documentBody } from '../../object-store/owned-document.js'
 import { stateInFile } from '../../publish/duckdb.js'
@@ -100,7 +101,7 @@ const noteOf = (store: ObjectStore, note: BucketNote | null, state: string): Omi
 
 /** Null without a readable note. */
 export const readNote = async (directory: string): Promise<BucketNote | null> => {
-  const text = await readFile(bucketNoteFile(directory)).catch(ifMissing)
+  const text = await readOwnText(bucketNoteFile(directory)).catch(ifMissing)
   return text === null ? null : parseJson(noteSchema, text)
 }
 

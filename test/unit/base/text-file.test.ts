@@ -17,8 +17,7 @@ const newPipe = async (): Promise<string> => {
 }
 
 test('what stands in the place of a file of ours is not waited for', async () => {
-  for (const place of [await newPipe(), '/dev/zero'])
-    await expect(readOwnText(place)).rejects.toThrow('it is not a file')
+  for (const place of [await newPipe(), '/dev/zero']) expect(await readOwnText(place)).toBeNull()
 })
 
 test('a link to a file is read, without its byte order mark', async () => {
