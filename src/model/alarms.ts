@@ -1,7 +1,7 @@
 /** The levels from which a rate of a survey is an alarm, as parts of the whole (docs/explanation/alarms.md#set-the-levels). */
 
 export const ALARMS = ['drop_out', 'incidence', 'quota_full', 'rejected'] as const
-export type Alarm = (typeof ALARMS)[number]
+type Alarm = (typeof ALARMS)[number]
 
 /** Null: no alarm. */
 export type AlarmLevels = Readonly<Record<Alarm, number | null>>

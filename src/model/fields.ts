@@ -17,10 +17,10 @@ export const SURVEY_STATUSES = [
 ] as const
 
 /** API document, "Survey", `transition_style`. */
-export const TRANSITION_STYLES = ['single_page', 'multiple_pages'] as const
+const TRANSITION_STYLES = ['single_page', 'multiple_pages'] as const
 
 /** API document, "Sample source", `provider`. */
-export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const
+const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const
 
 /** API document, "Survey". */
 export const SURVEY_FIELDS = {

@@ -4,7 +4,7 @@
  */
 export type Instant = bigint
 
-export const MICROS_PER_MS = 1_000n
+const MICROS_PER_MS = 1_000n
 
 export const instantFromMs = (ms: number): Instant => BigInt(Math.trunc(ms)) * MICROS_PER_MS
 

@@ -74,7 +74,7 @@ export interface DigestItem {
 }
 
 /** New differences between the answers of an account and the API document. */
-export interface DigestDrift {
+interface DigestDrift {
   readonly account: string
   /** As `driftName` writes them. */
   readonly names: readonly string[]

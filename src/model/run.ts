@@ -106,7 +106,7 @@ export interface RejectionReason {
 }
 
 /** Surveys that are queued because they could not be read. */
-export interface FailingSurveys {
+interface FailingSurveys {
   readonly failing: number
   /** Some of them, most failures first. */
   readonly failingSurveys: readonly {

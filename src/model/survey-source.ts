@@ -16,13 +16,13 @@ export interface SurveySource {
   usage(): RateUsage
 }
 
-export interface SurveyListQuery {
+interface SurveyListQuery {
   readonly updatedSince: Instant | null
   /** Number of the page, from 1. */
   readonly page: number
 }
 
-export interface ProgressQuery {
+interface ProgressQuery {
   readonly surveyId: number
   /** Null for the whole survey. */
   readonly sampleSourceId: number | null
@@ -80,7 +80,7 @@ export interface Pagination {
 }
 
 export const ENDPOINTS = ['surveys', 'sample_sources', 'fieldwork_progress'] as const
-export type Endpoint = (typeof ENDPOINTS)[number]
+type Endpoint = (typeof ENDPOINTS)[number]
 
 /** A row that could not be typed. It is stored unchanged, counted and shown. The other rows of its page are merged. */
 export interface Rejection {

@@ -105,7 +105,7 @@ export const listings = sync(
   },
 )
 
-export const listedIds = sync(
+const listedIds = sync(
   'listed_ids',
   'Surveys that an interrupted listing has seen so far, one row each time. A full one has also seen those of the listings of changes meanwhile',
   [],
@@ -280,19 +280,14 @@ export const digestItems = sync(
 /** The version that the declarations describe. */
 export const SCHEMA_VERSION = 8
 
-export const schemaVersion = sync(
-  'schema_version',
-  'Migrations that were applied to this database',
-  ['version'],
-  {
-    version: bigint('Number of the schema version'),
-    applied_at: timestamptz('When it was applied, clock of the machine that ran it'),
-    description: varchar('Change of the migration'),
-    descriptions_digest: varchar.orNull(
-      'Digest of the comments and views in this database; if it differs from that of this version, they are created again',
-    ),
-  },
-)
+const schemaVersion = sync('schema_version', 'Migrations that were applied to this database', ['version'], {
+  version: bigint('Number of the schema version'),
+  applied_at: timestamptz('When it was applied, clock of the machine that ran it'),
+  description: varchar('Change of the migration'),
+  descriptions_digest: varchar.orNull(
+    'Digest of the comments and views in this database; if it differs from that of this version, they are created again',
+  ),
+})
 
 /** Every table of the warehouse. */
 export const ALL_TABLES: readonly TableDeclaration[] = [

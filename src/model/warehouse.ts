@@ -233,7 +233,7 @@ export interface ReadDays {
   readonly rows: readonly DayRow[]
 }
 
-export interface DayRow {
+interface DayRow {
   /** Null for the whole survey. */
   readonly sampleSourceId: number | null
   readonly day: DueDay
@@ -248,7 +248,7 @@ export interface ReconstructedSurvey
 }
 
 /** A survey that a complete listing of all surveys did not show, and whose own two addresses returned 404. */
-export interface GoneSurvey extends OutcomeOfSurvey {
+interface GoneSurvey extends OutcomeOfSurvey {
   readonly kind: 'gone'
 }
 

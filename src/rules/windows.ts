@@ -53,7 +53,7 @@ export const dueDays = (
 }
 
 /** Whether a stored day is never read again. A day of another time zone is another day. */
-export const isSettled = ({ isFinal, timeZone }: StoredDay, rule: DailyWindows): boolean =>
+const isSettled = ({ isFinal, timeZone }: StoredDay, rule: DailyWindows): boolean =>
   isFinal && timeZone === rule.time_zone
 
 const lastDay = (

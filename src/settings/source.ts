@@ -22,7 +22,7 @@ export interface Layers {
   isBroken(path: Path): boolean
 }
 
-export interface Origin {
+interface Origin {
   /** `file:line`, the name of an environment variable, or a flag. */
   readonly where: string
   /** The setting in the file, such as `limits.attempts`. Empty for a variable or flag. */
@@ -49,7 +49,7 @@ export interface SettingsFile {
 }
 
 /** The origin of a value that no file gives. */
-export const originAt = (where: string): Origin => ({
+const originAt = (where: string): Origin => ({
   where,
   name: '',
   isQuotable: true,

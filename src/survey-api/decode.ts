@@ -19,7 +19,7 @@ interface DecodedRow<Row> {
   readonly drift: readonly Drift[]
 }
 
-export interface Undecodable {
+interface Undecodable {
   readonly ok: false
   readonly id: number | null
   readonly problem: string

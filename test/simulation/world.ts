@@ -24,7 +24,7 @@ export interface ReceivedAnswer {
 }
 
 /** What the API showed at a moment follows from this. */
-export interface AsOf {
+interface AsOf {
   readonly at: Micros
   readonly moves: Moves
 }

@@ -129,7 +129,7 @@ const typeIs =
   ({ type }: ResultColumn): boolean =>
     types.test(type)
 export const isInteger = typeIs(/^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/)
-export const isFloat = typeIs(/^(DOUBLE|FLOAT)$/)
+const isFloat = typeIs(/^(DOUBLE|FLOAT)$/)
 export const isTimestamp = typeIs(/^TIMESTAMP(_S|_MS|_NS)?( WITH TIME ZONE)?$/)
 const isDecimal = typeIs(/^DECIMAL\(\d+,\d+\)$/)
 const isPlain = typeIs(/^(BOOLEAN|DATE|TIME(_NS)?( WITH TIME ZONE)?|UUID)$/)

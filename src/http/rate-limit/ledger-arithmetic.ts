@@ -27,7 +27,7 @@ const lineSchema = z.object({
 })
 
 /** By how much the wall clock may have been put forward unseen, after the last line of a run or before the next one started. */
-export const UNSEEN_STEP_MS = 1_000
+const UNSEEN_STEP_MS = 1_000
 
 /** No line is shorter: a damaged stretch of text may have held as many lines as fit. */
 const LINE_LENGTH_MIN = 36

@@ -58,7 +58,7 @@ export const openParquet = async (
  * SQL for the rows of a table as they are in its files: JSON is text. The account comes from the manifest. DuckDB would take it
  * from the path, where a directory `account=…` above the warehouse could come first.
  */
-export const rowsOf = (version: string, { files }: ManifestTable): string => {
+const rowsOf = (version: string, { files }: ManifestTable): string => {
   const parts = groups(files, ({ account }) => account).map(([account, ofAccount]) => {
     const paths = ofAccount.map(({ path }) => literal(withoutPattern(join(version, path))))
     const columns = account === null ? '*' : `*, ${literal(account)} AS account`

@@ -26,7 +26,7 @@ export const titled = { ...ofSurvey, title: text }
 export const sampleSource = { sample_source_id: count, name: text, country_code: text }
 export const progress = { interviews_count: maybe.count, sample_size: maybe.count }
 /** The rates of the last days, and of the days before. */
-export const movedRates = {
+const movedRates = {
   recent_incidence_rate: maybe.number,
   earlier_incidence_rate: maybe.number,
   recent_drop_out_rate: maybe.number,

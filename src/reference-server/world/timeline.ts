@@ -26,7 +26,7 @@ export interface WorldPlan extends WorldKey {
   readonly titles?: Titles
 }
 
-export interface LateCorrections {
+interface LateCorrections {
   /** The part of complete surveys that are corrected, 0 to 1. */
   readonly share: number
   /** The longest delay, days after the survey was complete. */

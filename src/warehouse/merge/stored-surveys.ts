@@ -81,7 +81,7 @@ export const readStoredBundles = async (
   return bundles
 }
 
-export const currentOf = (rows: readonly StoredRow[]): readonly CellRow[] =>
+const currentOf = (rows: readonly StoredRow[]): readonly CellRow[] =>
   rows.flatMap(({ cells, missingSince }) => (missingSince === null ? [cells] : []))
 
 /** The sources of a survey that are not marked as missing. */

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { DIRECTORY } from './declared.js'
 
 const datasource = z.strictObject({ type: z.literal('prometheus'), uid: z.literal(`$\{datasource}`) })
-export const gridPos = z.strictObject({
+const gridPos = z.strictObject({
   x: z.number().int().min(0).max(23),
   y: z.number().int().min(0),
   w: z.number().int().min(1).max(24),
@@ -64,6 +64,6 @@ const dashboardSchema = z.strictObject({
   ),
 })
 
-export const dashboard = dashboardSchema.parse(JSON.parse(readFileSync(`${DIRECTORY}dashboard.json`, 'utf8')))
+const dashboard = dashboardSchema.parse(JSON.parse(readFileSync(`${DIRECTORY}dashboard.json`, 'utf8')))
 export const { panels, templating } = dashboard
 export const targets = panels.flatMap((panel) => panel.targets)

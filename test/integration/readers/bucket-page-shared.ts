@@ -2,10 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-export const page = readFileSync(
-  new URL('../../../docs/how-to/read-from-a-bucket.md', import.meta.url),
-  'utf8',
-)
+const page = readFileSync(new URL('../../../docs/how-to/read-from-a-bucket.md', import.meta.url), 'utf8')
 const blocksOf = (language: string): readonly string[] =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
     ([, code = '']) => code,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 
 const PAGES = ['parquet', 'read-with-duckdb-and-python']
-export const text = PAGES.map((page) =>
+const text = PAGES.map((page) =>
   readFileSync(new URL(`../../../docs/how-to/${page}.md`, import.meta.url), 'utf8'),
 ).join('\n')
 export const BLOCKS = [...text.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => ({

@@ -11,7 +11,7 @@ import { type BucketTrial, openBucketTrial } from '../../support/storage/bucket-
 import { openReader } from '../../support/warehouse/duckdb.js'
 
 /** Folders of this directory: `1.0.0`. Each has `warehouse.tar.gz` and `bucket.tar.gz`. */
-export const KEPT = join(import.meta.dirname, 'written-by')
+const KEPT = join(import.meta.dirname, 'written-by')
 
 export const RELEASES = readdirSync(KEPT)
 
@@ -20,7 +20,7 @@ const NIGHTS = [0, 1, 3]
 export const NEXT_DAY = 5
 
 /** The organization on that day: a survey in fieldwork, one that is complete from day 1 on, and a status that no version knows. */
-export const surveysOn = (day: number): ScriptedSurvey[] => {
+const surveysOn = (day: number): ScriptedSurvey[] => {
   const moved = { updated_at: new Date(Date.UTC(2026, 2, 1 + day)).toISOString() }
   const running = { ...scriptedSurvey(1, { project_id: 'wave' }), progress: scriptedProgress(10 + 7 * day) }
   const ended = scriptedSurvey(2, day === 0 ? {} : { ...moved, status: 'complete' })

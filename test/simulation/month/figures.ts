@@ -1,7 +1,7 @@
 /** The figures of a month: as a table, as sentences, and as one line for scripts. */
 import type { Night } from './month.js'
 
-export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 const mean = (values: readonly number[]): number => sum(values) / Math.max(1, values.length)
 const round = (value: number, digits: number): number => Number(value.toFixed(digits))
 
@@ -54,7 +54,7 @@ export const monthTable = (nights: readonly Night[]): string =>
     }),
   ].join('\n')
 
-export interface Figures {
+interface Figures {
   /** Requests a night on average, of the largest night, and of other readers. */
   readonly requests: number
   readonly largest: number

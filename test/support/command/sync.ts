@@ -21,7 +21,7 @@ type JsonOf<Value> = Value extends bigint
       ? { readonly [Name in keyof Value & string as SnakeCase<Name>]: JsonOf<Value[Name]> }
       : Value
 
-export type SyncReportJson = JsonOf<SyncReport>
+type SyncReportJson = JsonOf<SyncReport>
 
 export interface Synced extends Ended {
   readonly report: SyncReportJson
@@ -36,7 +36,7 @@ export interface SyncOptions {
   readonly main?: string
 }
 
-export const startSync = ({ warehouse, env, args = [], main = MAIN }: SyncOptions) =>
+const startSync = ({ warehouse, env, args = [], main = MAIN }: SyncOptions) =>
   start(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }, main)
 
 /** Runs a sync in its own process and waits for its end, success or failure. Rejects when it printed no report. */

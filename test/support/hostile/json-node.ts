@@ -29,7 +29,7 @@ export type Member = readonly [name: JsonString, value: JsonNode]
 
 export const string = (value: string, escaped = false): JsonString => ({ kind: 'string', value, escaped })
 export const number = (digits: string): JsonNode => ({ kind: 'number', digits })
-export const NULL: JsonNode = { kind: 'word', word: 'null' }
+const NULL: JsonNode = { kind: 'word', word: 'null' }
 export const object = (members: Readonly<Record<string, JsonNode>>): JsonObject => ({
   kind: 'object',
   members: Object.entries(members).map(([name, value]) => [string(name), value]),

@@ -14,7 +14,7 @@ export interface User {
 export const boundByModes: Partial<User> = isRoot ? { uid: 65_534, gid: 65_534 } : {}
 
 /** Whether `boundByModes` can run a file of this project: a folder above it may be closed to others. */
-export const othersCanRun = (file: string): boolean =>
+const othersCanRun = (file: string): boolean =>
   [process.execPath, file].every((path) => spawnSync('test', ['-r', path], boundByModes).status === 0)
 
 /** For `skipIf`: whether a test cannot run the command as another user. */

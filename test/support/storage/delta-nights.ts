@@ -41,7 +41,7 @@ export interface DeltaNight {
   readonly truth: string
 }
 
-export interface DeltaCommit {
+interface DeltaCommit {
   readonly table: string
   readonly number: number
 }

@@ -15,7 +15,7 @@ import { AZURITE, openAzure, startAzurite } from './azurite.js'
 import { STORAGE_CREDENTIALS, withEnvironment } from './credentials.js'
 
 /** A new bucket of a store. */
-export interface RealBucket {
+interface RealBucket {
   /** Such as `s3://research/fieldwork`. */
   readonly url: string
   /** Variables of the command that uses it, through another address of the server if one is given. */

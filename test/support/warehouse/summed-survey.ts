@@ -17,12 +17,12 @@ export const counted = ({ target = 100, ...counts }: Counts, change: Partial<Pro
   })
 }
 
-export const countsOf = (row: Progress): Counts => ({
+const countsOf = (row: Progress): Counts => ({
   target: row.sample_size ?? 0,
   ...Object.fromEntries(INTERVIEW_STATUSES.map((name) => [name, row[`${name}_individuals`] ?? 0])),
 })
 
-export const plus = (one: Counts, other: Counts): Counts =>
+const plus = (one: Counts, other: Counts): Counts =>
   Object.fromEntries(
     (['target', ...INTERVIEW_STATUSES] as const).map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]),
   )
@@ -59,8 +59,7 @@ export const world = (count = 4): { api: MemorySource; survey: MemorySurvey } =>
 }
 
 export const LIST = 'sources 1 page 1'
-export const sorted = (ids: readonly (string | number)[]) =>
-  ids.map(Number).toSorted((one, other) => one - other)
+const sorted = (ids: readonly (string | number)[]) => ids.map(Number).toSorted((one, other) => one - other)
 
 /** Sources whose stored progress or list differs from that of the API. */
 export const differing = async (

@@ -126,7 +126,7 @@ const buildEmptyFile = async (): Promise<Buffer> => {
   return file
 }
 
-export const rowsOf = (database: Database, sql: string): Promise<readonly Row[]> =>
+const rowsOf = (database: Database, sql: string): Promise<readonly Row[]> =>
   database.exclusively((on) => on.rows(z.record(z.string(), z.unknown().transform(plain)), sql))
 
 const plain = (cell: unknown): unknown => (typeof cell === 'bigint' ? formatInstant(cell) : cell)

@@ -103,7 +103,7 @@ export const Project = ({ of }: { readonly of: { readonly project_id: string | n
   )
 
 /** A status in the words of people. */
-export const statusWords = (status: string): string => STATUS_WORDS.get(status) ?? spaced(status)
+const statusWords = (status: string): string => STATUS_WORDS.get(status) ?? spaced(status)
 
 const STATUS_WORDS: ReadonlyMap<string, string> = new Map([
   ['user_demo', 'demo'],

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { at, count, maybe, text } from '../rows.js'
 import type { Query } from './query.js'
 
-export const RUNS_SHOWN = 7
+const RUNS_SHOWN = 7
 
 export const run = {
   runs: {
