@@ -127,6 +127,7 @@ export const compare = async <Reading>({
   readOne,
   readOther,
   isSame,
+  isUnchanged = isSame,
   differ,
 }: {
   /** The first reading, if it was already made. */
@@ -134,6 +135,8 @@ export const compare = async <Reading>({
   readonly readOne: () => Promise<Reading>
   readonly readOther: () => Promise<Reading>
   readonly isSame: (one: Reading, other: Reading) => boolean
+  /** Whether the repeated first reading gives the same, where `isSame` compares less than all of it. */
+  readonly isUnchanged?: (one: Reading, again: Reading) => boolean
   readonly differ: (one: Reading, other: Reading) => Verdict
 }): Promise<Verdict> => {
   let one = known ?? (await readOne())
@@ -141,7 +144,7 @@ export const compare = async <Reading>({
     const other = await readOther()
     if (isSame(one, other)) return PASS
     const again = await readOne()
-    if (isSame(one, again)) return differ(one, other)
+    if (isUnchanged(one, again)) return differ(one, other)
     one = again
   }
   throw new Unseen(MOVED)

@@ -1,4 +1,5 @@
 /** API document, "List surveys", `status`: filters on one status, or on several in array form. */
+import { isDeepStrictEqual } from 'node:util'
 import { integerOf } from '../fields.js'
 import { compare, type Evidence } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, sameIds } from '../read/reader.js'
@@ -39,6 +40,7 @@ const readUnion = async (evidence: Evidence): Promise<ListReading> => {
 }
 
 const totalOf = (reading: ListReading): number => paging(reading, 'total_count')
+const shownIn = (reading: ListReading) => [totalOf(reading), ...idsOf(reading)]
 const sumOf = (readings: readonly ListReading[]): number =>
   readings.reduce((sum, reading) => sum + totalOf(reading), 0)
 
@@ -87,6 +89,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
         ],
         readOther: async () => [await readUnion(evidence)],
         isSame: (a, b) => sumOf(a) === sumOf(b),
+        isUnchanged: (a, b) => isDeepStrictEqual(a.map(shownIn), b.map(shownIn)),
         differ: (a, b) => {
           const expected = `total_count ${a.map(totalOf).join(' + ')} = ${sumOf(a)}, as for each status alone`
           return fail(b.map(({ request }) => request).join(), expected, `total_count ${sumOf(b)}`)

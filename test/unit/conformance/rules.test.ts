@@ -1,4 +1,4 @@
-/** The rules against the reference server, and their tables against the hand-typed tables of test/contract. */
+/** The rules against the reference server, and their tables against those of `docs/reference/api.md`. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.js'
@@ -301,6 +301,22 @@ test.each([
   const report = await conform(service, { responseBytesMax: 1_000 })
   const ids = idsOf(report, 'fail').filter((id) => id.startsWith('answers.'))
   expect({ ids, endedBy: report.endedBy }).toEqual({ ids: broken, endedBy: null })
+})
+
+test('lists that change between two readings do not break the rule about their union, even if their totals stay', async () => {
+  const at = '2026-01-01T00:00:00Z'
+  const survey = (id: number, status: string) => ({ id, status, created_at: at, updated_at: at })
+  const service = await serve((response, number, { url = '' }) => {
+    const [, status] = /[?&]status=(\w+)/.exec(url) ?? []
+    const surveys =
+      status === undefined ? [survey(1, 'complete'), survey(2, 'fieldwork')] : [survey(number, status)]
+    sendJson(response, { surveys, pagination: pageOf(/status(?:\[|%5B)/i.test(url) ? 3 : surveys.length) })
+  })
+  const verdict = verdictOf(await conform(service), 'status.array-union')
+  expect(verdict).toEqual({
+    verdict: 'not_observable',
+    reason: 'the compared data changed while it was read',
+  })
 })
 
 test('rounded rates must agree to the digits that the service prints', async () => {
