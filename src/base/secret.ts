@@ -31,7 +31,7 @@ export class Secret {
 
 const LENGTH_MIN = 8
 
-/** Leaves out short texts, which may be ordinary words. Redacting them would leave holes in messages. */
+/** Leaves out short texts, which may be ordinary words. Redacting them would leave holes in messages and rows. */
 export const withoutWords = (secrets: readonly Secret[]): readonly Secret[] =>
   secrets.filter((secret) => secret.reveal().length >= LENGTH_MIN)
 

@@ -6,7 +6,7 @@ import type { RequestContext } from '../base/allowance.js'
 import { sleep } from '../base/clock.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
 import type { HttpProxy, RateUsage } from '../base/network.js'
-import { createRedactor, Secret } from '../base/secret.js'
+import { createRedactor, Secret, withoutWords } from '../base/secret.js'
 import { joinSignals } from '../base/signals.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome, type Retry } from './attempt.js'
@@ -58,9 +58,6 @@ export type HttpClient = Pick<AccountClient, 'getJson' | 'usage' | typeof Symbol
 /** Throws `ledger_unwritable` when the ledger cannot be written, `invalid_header` for credentials that HTTP cannot carry. */
 export const createHttpClient = (options: HttpClientOptions): HttpClient => new AccountClient(options)
 
-/** A shorter token may be an ordinary word, and its removal would change the content of rows. */
-const ANSWER_SECRET_LENGTH_MIN = 8
-
 interface PendingRequest {
   readonly address: Address
   readonly where: Where
@@ -98,9 +95,7 @@ class AccountClient implements AsyncDisposable {
     this.#proxy = options.proxy ?? null
     const secrets = Object.values(headers).filter((value) => value instanceof Secret)
     this.#redact = createRedactor([...secrets, ...(this.#proxy?.secrets ?? [])])
-    this.#redactAnswer = createRedactor(
-      secrets.filter((secret) => secret.reveal().length >= ANSWER_SECRET_LENGTH_MIN),
-    )
+    this.#redactAnswer = createRedactor(withoutWords(secrets))
     this.#transport = (options.createTransport ?? createTransport)({
       account,
       headers,

@@ -1,4 +1,4 @@
-/** At most N requests reach the server in any window of W seconds, including retries and restarts. test/e2e/restart kills the process. */
+/** At most N requests reach the server in any window of W seconds, including retries and restarts. test/e2e/cap kills the process. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
