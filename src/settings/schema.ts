@@ -175,7 +175,7 @@ const account = section({
       .prefault([])
       .describe('The same for surveys of these projects; put numbers in quotes'),
   }).prefault({}),
-  /** `rateLimit` as one text, which overrides `rateLimit`. */
+  /** `rate_limit` as one text, which overrides it. */
   rate: rate.optional(),
 })
 

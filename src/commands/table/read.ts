@@ -1,10 +1,9 @@
 /** The commands that read the published state. */
 import { extname, resolve } from 'node:path'
+import { REPORT_FILE } from '../../model/publish-formats.js'
 import type { Command } from '../context.js'
 import { choiceOf, usageError } from '../flags.js'
 import { command, NO_ACCOUNTS, OUT, option, SETTINGS, settingsOf, text } from './shared.js'
-
-const REPORT_FILE = 'report.html'
 
 export const EXPORT_FORMATS = ['parquet', 'csv', 'xlsx'] as const
 const SCHEMA_FORMATS = ['sql', 'markdown', 'json', 'dbt'] as const
