@@ -9,8 +9,8 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 
-/** A file, the line after which lines are added, and these lines. A null line: the file is new. */
-type Edit = readonly [file: string, after: string | null, added: string]
+/** A file, the line after which lines are added, and these lines. A null line: the file is new. `instead`: they replace the line. */
+type Edit = readonly [file: string, after: string | null, added: string, instead?: 'instead']
 
 interface Recipe {
   /** Files that it may edit, apart from documents. */
@@ -167,6 +167,119 @@ export const closedSurveys: ViewDeclaration = {
       ['src/base/errors.ts', 'const NEXT_STEPS: ', "  [EXIT_CODES.moved]: 'ask for its address',"],
     ],
   },
+  'A query with a name': {
+    files: { src: 1, others: 1 },
+    edits: [
+      [
+        'src/commands/query/named.ts',
+        'export const NAMED_QUERIES: ',
+        `  {
+    name: 'by-status',
+    title: 'Surveys by status',
+    describe: 'How many surveys each status has',
+    sql: \`SELECT account, status, count(*) AS surveys
+FROM surveys
+WHERE _missing_since IS NULL
+GROUP BY ALL
+ORDER BY account ASC, status ASC\`,
+  },`,
+      ],
+      [
+        'docs/reference/queries.md',
+        '- On [Parquet](',
+        '\n## Surveys by status\n\nHow many there are.\n\n<!-- generated: query by-status -->\n\n<!-- end of query by-status -->',
+      ],
+      [
+        'test/integration/docs/queries.test.ts',
+        '  expect([...QUERIES.keys()]).toEqual([',
+        "    'Surveys by status',",
+      ],
+    ],
+  },
+  'A rule of `verify`': {
+    files: { src: 1, others: 1 },
+    edits: [
+      [
+        'src/verify/local/rules/bookkeeping.ts',
+        'export const BOOKKEEPING_RULES: ',
+        `  {
+    rule: 'surveys_have_titles',
+    where: 'surveys',
+    says: 'surveys without a title',
+    sql: \`SELECT \${named(['account', 'id'])} FROM main.surveys WHERE title = ''\`,
+  },`,
+      ],
+      [
+        'test/unit/verify/local/check-tables.test.ts',
+        'const BREAKS: ',
+        "  'surveys_have_titles surveys': `UPDATE surveys SET title = '' WHERE id = 1`,",
+      ],
+    ],
+  },
+  'A fault': {
+    files: { src: 2, others: 0 },
+    edits: [
+      [
+        'src/reference-server/faults/declaration.ts',
+        'const ACTIONS = [',
+        "const ACTIONS = ['status', 'delay_ms', 'reset', 'hang', 'truncate', 'patch', 'forget', 'empty'] as const",
+        'instead',
+      ],
+      [
+        'src/reference-server/faults/declaration.ts',
+        '        hang: justTrue',
+        '        empty: justTrue.optional(),',
+      ],
+      [
+        'src/reference-server/faults/faults.ts',
+        "  { status, headers = {}, body, patch, at = '' }: ",
+        "  { status, headers = {}, body, patch, at = '', empty }: ActingFault['action'],",
+        'instead',
+      ],
+      [
+        'src/reference-server/faults/faults.ts',
+        '  if (status !== undefined) return {',
+        '  if (empty) return { ...answer, body: Buffer.alloc(0) }',
+      ],
+      [
+        'docs/reference/reference-server.md',
+        '| `{hang: true}`',
+        '| `{empty: true}` | the answer without a body |',
+      ],
+    ],
+  },
+  'A conformance rule': {
+    files: { src: 1, others: 0 },
+    edits: [
+      [
+        'src/conformance/rules/answers.ts',
+        'export const ANSWER_RULES: ',
+        `  each({
+    id: 'answers.date',
+    section: 'Endpoints',
+    text: 'answers have a Date header',
+    items: answered,
+    judge: ({ request, header }) =>
+      header('date') === null ? fail(request, 'a Date header', 'none') : PASS,
+    nothing: 'no request was answered with 200',
+  }),`,
+      ],
+    ],
+  },
+  'A table': {
+    files: { src: 1, others: 0 },
+    edits: [
+      [
+        'src/model/sync-tables.ts',
+        'export const SCHEMA_VERSION = ',
+        `
+const visits = sync('visits', 'Visits of the service', ['visit_id'], {
+  visit_id: bigint('Number of the visit'),
+})`,
+      ],
+      ['src/model/sync-tables.ts', 'export const ALL_TABLES: ', '  visits,'],
+    ],
+  },
 }
 
 test('each recipe of ARCHITECTURE.md names all that has to be edited, and the tests that it names pass', async () => {
@@ -185,7 +298,7 @@ test('each recipe of ARCHITECTURE.md names all that has to be edited, and the te
     expect({ name, unnamed: edited.filter((file) => !named(file)) }).toEqual({ name, unnamed: [] })
     expect({ src: ofSrc.length, others: others.length }).toEqual(files)
     for (const edit of edits) await apply(copy, edit)
-    for (const [, test = ''] of text.matchAll(/`(test\/[\w/-]+)`/g)) tests.add(test)
+    for (const [, test = ''] of text.matchAll(/`(test\/[\w/-]+(?:\.test\.ts)?)`/g)) tests.add(test)
   }
   await run('npm', ['run', 'reference'], copy)
   await run('npm', ['run', 'check:types'], copy)
@@ -218,12 +331,14 @@ const trackedRoots = async (): Promise<readonly string[]> => {
   ]
 }
 
-const apply = async (copy: string, [file, after, added]: Edit): Promise<void> => {
+const apply = async (copy: string, [file, after, added, instead]: Edit): Promise<void> => {
   const path = join(copy, file)
   if (after === null) return await writeFile(path, added, { flag: 'wx' })
   const lines = (await readFile(path, 'utf8')).split('\n')
   const places = lines.flatMap((line, place) => (line.startsWith(after) ? place : []))
   expect({ file, after, found: places.length }).toEqual({ file, after, found: 1 })
-  lines.splice((places[0] ?? 0) + 1, 0, added)
+  const place = places[0] ?? 0
+  if (instead === undefined) lines.splice(place + 1, 0, added)
+  else lines.splice(place, 1, added)
   await writeFile(path, lines.join('\n'))
 }
