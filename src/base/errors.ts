@@ -101,7 +101,7 @@ export const EXITS = {
       body_too_large: 'An answer larger than `limits.response_bytes_max`',
       unusable_answer: 'An answer 200 in which the rows or the next page cannot be found',
       attempts_exhausted: 'All `limits.attempts` of a request failed',
-      no_answer: 'The API answered nothing for `limits.patience`, or until `--max-duration`',
+      no_answer: 'The API gave no usable answer for `limits.patience`, or until `--max-duration`',
       rate_refused: 'The API answered 429 after every pause',
       retry_after_too_long: 'The API demands a pause longer than an hour',
       shared_cap_unreachable: 'The Redis of a shared cap cannot be reached',

@@ -78,7 +78,7 @@ export const noAnswer = (
   const last = cause === undefined ? '' : `, the last time: ${cause.message}`
   return new UpstreamError(
     'no_answer',
-    `the API of account '${account}' answered nothing for ${humanDuration(unansweredMs)}${last}. ` +
+    `the API of account '${account}' gave no usable answer for ${humanDuration(unansweredMs)}${last}. ` +
       `Start the run again when the service answers; limits.patience (${humanDuration(patienceMs)}) is how long a run waits`,
     { cause },
   )

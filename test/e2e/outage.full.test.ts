@@ -27,7 +27,7 @@ test('without patience, or past --max-duration, the run ends with 4 at once', as
     [...short, '--max-duration', '1s'],
   )
   expect(cut).toMatchObject({ code: 4 })
-  expect(cut.run.reason).toContain('answered nothing for')
+  expect(cut.run.reason).toContain('gave no usable answer for')
 })
 
 test('retries count against --max-requests', async (context) => {

@@ -36,7 +36,7 @@ test('after limits.patience the run ends with 4, and what was read is published'
   const ended = await night(trial, 0, outage(trial, 1e9, begins), args)
   expect(ended).toMatchObject({ code: 4, run: { status: 'failed', surveys_failed: 0, failing: 0 } })
   expect(ended.run.reason).toMatch(
-    /^the API of account 'default' answered nothing for \d+ ms, the last time: the API answered 503 .*\. Start the run again when the service answers; limits.patience \(300 ms\) is how long a run waits$/,
+    /^the API of account 'default' gave no usable answer for \d+ ms, the last time: the API answered 503 .*\. Start the run again when the service answers; limits.patience \(300 ms\) is how long a run waits$/,
   )
   expect(ended.run.surveys_refreshed).toBeGreaterThan(0)
   expect(await trial.rows('SELECT count(*) > 0 AS read FROM survey_progress')).toEqual([{ read: true }])

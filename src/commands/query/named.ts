@@ -2,6 +2,8 @@
  * The queries that `query NAME` runs. docs/reference/queries.md shows them and says what each means. They run on any DuckDB from 1.1 on,
  * and do not depend on settings of a session (docs/decisions/export-and-sql.md#0077-sql-for-readers-leaves-nothing-to-session-settings).
  */
+import { CLOSED } from '../../warehouse/views/statuses.js'
+
 export interface NamedQuery {
   readonly name: string
   /** Its heading on the page. */
@@ -31,10 +33,10 @@ ORDER BY urgency ASC, due_on ASC NULLS LAST, account ASC, survey_id ASC, kind AS
   {
     name: 'surveys-today',
     title: 'The surveys today',
-    describe: 'Each survey: status, interviews, target and forecast',
+    describe: 'Each survey: status, target and forecast; closed ones last',
     sql: `SELECT account, survey_id, title, status, interviews_count AS interviews, sample_size AS target, expected_on
 FROM surveys_today
-ORDER BY account ASC, survey_id ASC`,
+ORDER BY status IN ${CLOSED} ASC, account ASC, survey_id ASC`,
   },
   {
     name: 'pace-by-day',

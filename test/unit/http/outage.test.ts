@@ -109,7 +109,7 @@ test('after the patience every request fails with the same error, and one line a
   // Once the waits are at their limit, half a minute on average.
   expect(api.sentMs.length).toBeLessThan(45)
   expect(first?.message).toBe(
-    "the API of account 'default' answered nothing for 15 min 00 s, the last time: the API answered 503. Start the run again when the " +
+    "the API of account 'default' gave no usable answer for 15 min 00 s, the last time: the API answered 503. Start the run again when the " +
       'service answers; limits.patience (15 min 00 s) is how long a run waits',
   )
 })
