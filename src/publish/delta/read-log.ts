@@ -1,5 +1,6 @@
 /** Reads the Delta log of a table from the object store: its keys and files, a commit, and the state that it describes. */
 import pLimit from 'p-limit'
+import { DAY_MS } from '../../base/durations.js'
 import { messageOf } from '../../base/errors.js'
 import {
   type ListedObject,
@@ -20,7 +21,7 @@ export interface LogFile extends ListedObject {
 export type LogFiles = readonly LogFile[]
 
 /** How long a log shows earlier states: as long as manifests are kept. */
-export const LOG_RETENTION_MS = 30 * 24 * 60 * 60 * 1000
+export const LOG_RETENTION_MS = 30 * DAY_MS
 
 const padded = (number: number): string => String(number).padStart(20, '0')
 

@@ -1,4 +1,5 @@
 /** Numbers, days and instants as people read them, in the locale and the time zone of the settings. */
+import { DAY_MS } from '../../base/durations.js'
 import { type Instant, instantToMs } from '../../model/instant.js'
 
 export interface ReportSettings {
@@ -17,9 +18,9 @@ export type Formats = ReturnType<typeof createFormats>
 /** A day has no time zone: `2026-03-01`, or its number since 1970. */
 export type Day = string | number
 
-const msOf = (day: Day): number => (typeof day === 'number' ? day * 86_400_000 : Date.parse(day))
+const msOf = (day: Day): number => (typeof day === 'number' ? day * DAY_MS : Date.parse(day))
 
-const YEAR_IS_CLEAR_MS = 180 * 86_400_000
+const YEAR_IS_CLEAR_MS = 180 * DAY_MS
 
 /** A value that is not known. */
 export const UNKNOWN = '–'
