@@ -63,6 +63,8 @@ export const observationsSql = (history: TableDeclaration, reconstructed?: Table
 export const dayStatusSteps = (observations: Observations, counts: string, ofSurveys = ''): string => {
   const { current, history, reconstructed } = observations
   const key = current.key.join(', ')
+  // DuckDB 1.1 to 1.3 refuse a materialized step within another one of the same name.
+  const last = `last_${current.name}`
   // Not a step: DuckDB 1.5 forgets NOT MATERIALIZED in a view, and would write a copy of all history to the disk.
   const rows = `(
     ${observationsSql(history, reconstructed).replaceAll('\n', '\n  ')}
@@ -82,7 +84,7 @@ starts AS (
   JOIN read_since USING (${key})
   GROUP BY ALL
 ),
-last_observations AS MATERIALIZED (
+${last} AS MATERIALIZED (
   SELECT ${key}, observed_at, "day", day_before, is_reconstructed, interviews_count, ${counts} AS counts, start_at
   FROM ${rows}
   JOIN starts USING (${key})
@@ -92,7 +94,7 @@ changes AS (
   SELECT
     ${key}, observed_at, interviews_count,
     lag(interviews_count) OVER (PARTITION BY ${key} ORDER BY observed_at ASC) AS count_before
-  FROM last_observations
+  FROM ${last}
   WHERE interviews_count IS NOT NULL
 ),
 last_gains AS (
@@ -102,7 +104,7 @@ last_gains AS (
   GROUP BY ALL
 ),
 recent AS (
-  FROM last_observations
+  FROM ${last}
   WHERE observed_at >= start_at
 ),
 ${periodSteps(observations, 'recent')},
