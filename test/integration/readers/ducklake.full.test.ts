@@ -170,7 +170,10 @@ const conditions = async ({ directory }: DeltaNight, count: number) => {
         await reader.query(
           `SELECT DISTINCT CAST(${name} AS VARCHAR) AS v FROM ${qualified(table)} WHERE v IS NOT NULL ORDER BY v LIMIT 9`,
         )
-      ).map(({ v }) => String(v).replaceAll("'", "''"))
+      )
+        .map(({ v }) => String(v).replaceAll("'", "''"))
+        // DuckLake's own SQL for its statistics ends at a NUL.
+        .filter((text) => !text.includes('\0'))
     valuesOf.set(key, values)
     const value = pick(values)
     const literal =
