@@ -137,9 +137,10 @@ const lackOfSpace = async ({ storage, publish, warehouseDirectory }: Settings): 
   if (storage !== null || !publish.formats.includes('duckdb')) return null
   const { workFile } = await import('../warehouse/lifecycle/files.js')
   const { size } = await stat(workFile(warehouseDirectory))
-  const { bavail, bsize } = await statfs(warehouseDirectory)
+  const { blocks, bavail, bsize } = await statfs(warehouseDirectory)
   const free = bavail * bsize
-  return free < size
+  // A file system that does not say how large it is has no blocks.
+  return blocks > 0 && free < size
     ? `the disk of ${warehouseDirectory} has ${humanBytes(free)} free, and a publish copies work.duckdb, which has ${humanBytes(size)}: free some space`
     : null
 }
