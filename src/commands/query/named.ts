@@ -36,7 +36,7 @@ ORDER BY urgency ASC, due_on ASC NULLS LAST, account ASC, survey_id ASC, kind AS
     describe: 'Each survey with target and forecast; closed ones last',
     sql: `SELECT account, survey_id, title, status, interviews_count AS interviews, sample_size AS target, expected_on
 FROM surveys_today
-ORDER BY status IN ${CLOSED} ASC, account ASC, survey_id ASC`,
+ORDER BY (status IN ${CLOSED}) ASC, account ASC, survey_id ASC`,
   },
   {
     name: 'pace-by-day',

@@ -46,6 +46,8 @@ export class MemoryFiles {
       close: async () => undefined,
       [Symbol.asyncDispose]: async () => undefined,
       createReadStream: () => Readable.from([this.#read(path)]),
+      stat: async () => ({ isFile: () => true }),
+      readFile: async () => this.#read(path).toString('utf8'),
     }))
     syncBuiltinESMExports()
   }
