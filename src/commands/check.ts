@@ -2,7 +2,7 @@
  * What `check` does: tests each part that a sync needs, and reports every failure. `init` makes the same checks. Without the warehouse, no
  * request is sent.
  */
-import { access, constants, stat, statfs } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Clock, systemClock } from '../base/clock.js'
 import {
@@ -15,7 +15,7 @@ import {
   StoppedError,
   WarehouseError,
 } from '../base/errors.js'
-import { counted, humanBytes, humanCount } from '../base/human.js'
+import { counted, humanCount } from '../base/human.js'
 import type { SharedRate } from '../base/network.js'
 import { throwIfAborted, unlessAborted } from '../base/signals.js'
 import { onOneLine } from '../model/data-problem-names.js'
@@ -117,6 +117,7 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
     // Held during the requests, because a check beside a running sync would exceed the cap.
     await using storage = await holdStorage({ ...options, command: 'check' })
     checks.push(...(await storage.tryOut()).map((part) => ({ ...part, ok: true })))
+    const { lackOfSpace } = await import('../storage/directory.js')
     const lack = await lackOfSpace(settings)
     if (lack !== null) fail('free space', new WarehouseError('warehouse_unusable', lack))
     for (const account of settings.accounts) {
@@ -130,19 +131,6 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
     fail(settings.storage === null ? 'warehouse' : 'storage', error)
   }
   return { checks, exitCode, failed }
-}
-
-/** Why the disk has no room for the copy that a publish makes of the work database; null if it has, or nothing is copied. */
-const lackOfSpace = async ({ storage, publish, warehouseDirectory }: Settings): Promise<string | null> => {
-  if (storage !== null || !publish.formats.includes('duckdb')) return null
-  const { workFile } = await import('../warehouse/lifecycle/files.js')
-  const { size } = await stat(workFile(warehouseDirectory))
-  const { blocks, bavail, bsize } = await statfs(warehouseDirectory)
-  const free = bavail * bsize
-  // A file system that does not say how large it is has no blocks.
-  return blocks > 0 && free < size
-    ? `the disk of ${warehouseDirectory} has ${humanBytes(free)} free, and a publish copies work.duckdb, which has ${humanBytes(size)}: free some space`
-    : null
 }
 
 const NAMES_MAX = 5

@@ -1,8 +1,9 @@
 /** A warehouse that lasts in its directory. */
-import { readdir } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
+import { humanBytes } from '../base/human.js'
 import { PUBLISHED_AS } from '../model/publish-formats.js'
 import { publishedPlaces, publishersOf } from '../publish/formats.js'
 import type { Settings } from '../settings/settings.js'
@@ -55,6 +56,22 @@ export const directoryStorage = ({ settings, command, runId, log, signal }: Hold
       await tried?.close()
     },
   }
+}
+
+/** Why the disk has no room for the copy that a publish makes of the work database; null if it has, or nothing is copied. */
+export const lackOfSpace = async ({
+  storage,
+  publish,
+  warehouseDirectory: directory,
+}: Pick<Settings, 'storage' | 'publish' | 'warehouseDirectory'>): Promise<string | null> => {
+  if (storage !== null || !publish.formats.includes('duckdb')) return null
+  const { size } = await stat(workFile(directory))
+  const { blocks, bavail, bsize } = await statfs(directory)
+  const free = bavail * bsize
+  // A file system that does not say how large it is has no blocks.
+  return blocks > 0 && free < size
+    ? `the disk of ${directory} has ${humanBytes(free)} free, and a publish copies work.duckdb, which has ${humanBytes(size)}: free some space`
+    : null
 }
 
 /** Whether there is a work database or a published state. */

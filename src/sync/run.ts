@@ -57,7 +57,7 @@ export const runAccount = async (dependencies: RunDependencies): Promise<RunRepo
   } catch (error) {
     if (isStop(error)) {
       state.stopped = error.message
-      // No listing has ended.
+      // Null until the listing has ended, which the stop prevented.
       if (only === undefined) state.discovery ??= 'interrupted'
     } else state.ended = failureOf(error)
     if (isStop(error) || error instanceof UpstreamError) return await finish()
