@@ -96,8 +96,8 @@ export const migrate = async (
     for (const statement of missing) await sql.run(statement)
     if (version === 0) await record(sql, schema.version, 'Built from the declarations', clock)
     await dropOtherViews(sql)
-    await describe(sql)
   })
+  await database.exclusively(describe)
 }
 
 /**
@@ -138,6 +138,10 @@ export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
   }
 }
 
+/**
+ * The next open repeats what a kill interrupts, because the digest comes last. Every statement is a transaction of its own: within one,
+ * DuckDB keeps a copy of a view for each comment on a column of this view, 86 MB in all.
+ */
 const describe = async (sql: Sql): Promise<void> => {
   // In groups: one by one, the statements take longer, and so do all at once, because DuckDB copies the whole text for each statement.
   for (const statements of DESCRIPTIONS) await sql.run(statements)

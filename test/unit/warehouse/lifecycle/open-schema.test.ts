@@ -64,6 +64,23 @@ test('every view has the declared columns, types and comments', async () => {
     )
 })
 
+test('views and comments that a kill left out are there after the next open', async () => {
+  const { directory, database } = await testWarehouse()
+  // A kill between two of the statements that describe a new file.
+  await database.exclusively((sql) =>
+    sql.run(
+      `DROP VIEW surveys_today; COMMENT ON TABLE surveys IS NULL; UPDATE _sync.schema_version SET descriptions_digest = NULL`,
+    ),
+  )
+  await database.close()
+  const next = await testWarehouse(directory)
+  await next.expectRows(
+    `SELECT (SELECT count(*) FROM duckdb_views() WHERE ${OURS})::INTEGER AS views,
+      (SELECT comment IS NOT NULL FROM duckdb_tables() WHERE table_name = 'surveys') AS commented`,
+    [{ views: ALL_VIEWS.length, commented: true }],
+  )
+})
+
 test('tables have no constraint but NOT NULL, and no index', async () => {
   const warehouse = await testWarehouse()
   await warehouse.expectRows('SELECT index_name FROM duckdb_indexes()', [])
