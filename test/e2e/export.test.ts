@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { type Export, exportTables } from '../../src/commands/export.js'
+import { EXPORT_FORMATS } from '../../src/commands/table/read.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { gate, openSynced } from '../support/command/trial.js'
@@ -30,8 +31,8 @@ test.concurrent('a CSV export during a sync has every published table, distingui
   const text = await readFile(join(out, 'surveys.csv'), 'utf8')
   expect(text.split('\r\n')[0]).toMatch(/^account,id,title,created_at,/)
   expect(text).toContain('"one, ""two""\nthree\rfour; Ünï\ttab",')
-  expect(text).toContain(',2026-01-01T00:00:00.000001Z,s1,"",fieldwork,')
-  expect(text).toContain(',s2,,fieldwork,')
+  expect(text).toContain(',2026-01-01T00:00:00.000001Z,s1,"",')
+  expect(text).toContain(',s2,,')
   expect(text).toContain(',"{""mood"":{""a"":null,""b"":[""\\"""","",""]}}",')
   for (const table of tables) {
     const entry = manifest.tables.find((one: { table: string }) => one.table === table)
@@ -125,7 +126,7 @@ test.concurrent('an export that is refused prints one line and changes nothing',
   await expectTableRefusal('there is no table runs: did you mean _sync.runs', { tables: ['surveys', 'runs'] })
   await expectRefusal('use fieldwork-sync query "SELECT … WHERE …" --out rows.csv', '--where', 'id = 3')
   await expectRefusal(
-    'export needs --format parquet or --format csv or --format xlsx: did you mean csv?',
+    `export needs --format ${EXPORT_FORMATS.join(' or --format ')}: did you mean csv?`,
     '--format',
     'cvs',
   )

@@ -1,6 +1,6 @@
 /** Loading settings: defaults, the order of file, environment and flags, and the environment alone. */
 import { describe, expect, test } from 'vitest'
-import { PUBLISHED_VIEWS } from '../../../src/model/publish-formats.js'
+import { PUBLISH_FORMATS, PUBLISHED_VIEWS } from '../../../src/model/publish-formats.js'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
 const tokenOf = async (situation: Parameters<typeof load>[0]) =>
@@ -244,7 +244,7 @@ test('settings are immutable at every depth', async () => {
 describe('a value that another source replaces', () => {
   test('is still checked in the file, because it counts once the other is removed', async () => {
     expect(await problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
-      'settings.yaml:6: publish must be a list of duckdb, parquet, delta, ducklake, report: at least one, none twice, not ["csv"]',
+      `settings.yaml:6: publish must be a list of ${PUBLISH_FORMATS.join(', ')}: at least one, none twice, not ["csv"]`,
     ])
   })
 

@@ -1,6 +1,7 @@
 /** Wrong settings: each problem has a message and a source, and one error reports all of them. */
 import { describe, expect, test } from 'vitest'
 import { EXIT_CODES } from '../../../src/base/errors.js'
+import { PUBLISH_FORMATS } from '../../../src/model/publish-formats.js'
 import { SettingsError } from '../../../src/settings/problems.js'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
@@ -27,7 +28,7 @@ test('every problem of file, environment and flags is in one error of exit code 
 const NO_TEXT = (kind: string) => `must be text, but YAML reads it as ${kind}; put it in quotes`
 const A_NUMBER = NO_TEXT('a number')
 const A_BOOLEAN = NO_TEXT('true or false')
-const LIST = 'must be a list of duckdb, parquet, delta, ducklake, report: at least one, none twice'
+const LIST = `must be a list of ${PUBLISH_FORMATS.join(', ')}: at least one, none twice`
 const ID = 'must be the identifier of the account: a whole number from 1'
 const PLAIN_HTTP =
   'would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file'
