@@ -95,7 +95,7 @@ test.concurrent('a table fits 80 columns: a text loses its middle, and too many 
 test.concurrent('every named query runs, by its name and by the SQL that it prints; survey and days are values, not SQL', async () => {
   const list = await rowsOf('--list')
   expect(list.split('\n').filter((line) => line.length > 80)).toEqual([])
-  expect(await rowsOf('forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
+  expect(await rowsOf('forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM active_survey_pace\n[\s\S]*;\n$/)
   for (const { name, describe } of SHOWN) expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))
   // `integration/docs/queries` runs each.
   for (const { name, sql } of some(SHOWN, 1)) {

@@ -80,7 +80,7 @@ ORDER BY account ASC, survey_id ASC, day ASC, country ASC NULLS LAST`,
     describe: 'Sources that are less complete than their survey',
     sql: `SELECT p.account, p.survey_id, s.title, p.sample_source_id AS source_id, p.name, p.country_code AS country,
   p.interviews_count AS interviews, p.sample_size AS target, p.behind, round(p.per_day, 1) AS per_day, p.expected_on
-FROM sample_source_pace p
+FROM active_source_pace p
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
 WHERE s.status IN ('fieldwork', 'deviating_from_specs') AND p.behind > 0
 ORDER BY p.behind DESC, p.account ASC, p.survey_id ASC, source_id ASC`,
@@ -92,7 +92,7 @@ ORDER BY p.behind DESC, p.account ASC, p.survey_id ASC, source_id ASC`,
     describe: 'When each survey in the field reaches its target',
     sql: `SELECT account, survey_id, title, interviews_count AS interviews, sample_size AS target, pace_days, round(per_day, 1) AS per_day,
   expected_on AS expected, expected_from AS earliest, expected_to AS latest
-FROM survey_pace
+FROM active_survey_pace
 WHERE status = 'fieldwork'
 ORDER BY expected ASC NULLS LAST, account ASC, survey_id ASC`,
     dispensable: ['pace_days', 'per_day', 'target', 'interviews'],
@@ -113,7 +113,7 @@ ORDER BY reached DESC, account ASC, survey_id ASC`,
     describe: 'Incidence and drop-out of the last days, and before',
     sql: `SELECT account, survey_id, title, gained, recent_incidence_rate AS incidence, earlier_incidence_rate AS incidence_before,
   recent_drop_out_rate AS drop_out, earlier_drop_out_rate AS drop_out_before
-FROM survey_pace
+FROM active_survey_pace
 WHERE status = 'fieldwork' AND (recent_incidence_rate IS NOT NULL OR recent_drop_out_rate IS NOT NULL)
 ORDER BY recent_drop_out_rate - earlier_drop_out_rate DESC NULLS LAST, account ASC, survey_id ASC`,
     dispensable: ['gained', 'survey_id'],

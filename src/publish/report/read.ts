@@ -5,8 +5,10 @@ import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
 import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
+import { needsAction } from '../../warehouse/views/needs-action.js'
 import { sampleSourcePace, sourcePaceSql } from '../../warehouse/views/sample-source-pace.js'
-import { surveyPace } from '../../warehouse/views/survey-pace.js'
+import { CLOSED } from '../../warehouse/views/statuses.js'
+import { activeSurveyPace } from '../../warehouse/views/survey-pace.js'
 import { overview } from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
 import { run } from './queries/run.js'
@@ -17,23 +19,30 @@ import { createShownRows } from './shown-rows.js'
 /** In the order in which the documentation lists them. */
 export const ALL_QUERIES: readonly Query[] = [overview, survey, run].flatMap((of) => Object.values<Query>(of))
 
-/** The surveys that have a section. */
+/** The surveys that may have a section. */
 const SHOWN = 'report_surveys'
 
-/** The sections alone show the pace of sources, so it is not evaluated for surveys that closed long ago. */
+/** The sections alone show the pace of sources, so of closed surveys it is evaluated for those that have a section. */
+const SHOWN_SOURCE_PACE = `FROM main.active_source_pace
+UNION ALL (
+${sourcePaceSql(`\n  SEMI JOIN (FROM temp.${SHOWN} WHERE status IN ${CLOSED}) USING (account, survey_id)`)}
+)`
+
+/** The pace of all surveys is evaluated, so that of the active ones is read from there. */
 const VIEWS = ALL_VIEWS.flatMap((view) => {
-  if (view === sampleSourcePace) return []
-  if (view !== surveyPace) return [view]
-  const ofShown = `\n  SEMI JOIN temp.${SHOWN} USING (account, survey_id)`
+  if (view === sampleSourcePace || view === needsAction) return []
+  if (view !== activeSurveyPace) return [view]
   return [
-    view,
-    { name: SHOWN, sql: survey.surveys.select },
-    { name: sampleSourcePace.name, sql: sourcePaceSql(ofShown) },
+    { name: view.name, sql: `FROM main.survey_pace WHERE status NOT IN ${CLOSED}` },
+    needsAction,
+    { name: SHOWN, sql: sqlOf(survey.surveys) },
+    { name: sampleSourcePace.name, sql: SHOWN_SOURCE_PACE },
   ]
 })
 
 /** Views that several queries read. */
 const EVALUATED = [
+  'active_source_pace',
   'survey_pace',
   SHOWN,
   'sample_source_pace',
@@ -61,7 +70,6 @@ const readQueries = async (sql: Sql) => {
       // A file of an older version has no numbers of runs, so they are computed.
       `SELECT ${cellsOf(row)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
     )
-  const surveys = await read(survey.surveys)
   /** Only rows of surveys with a section that fit `condition`. */
   const readShown = <Shape extends z.ZodRawShape>({ row, ...query }: RowsQuery<Shape>, condition = '') =>
     rowsOf(
@@ -80,7 +88,10 @@ const readQueries = async (sql: Sql) => {
     changes: await read(overview.changes),
     timeline: await read(overview.timeline),
     besideField: await read(overview.besideField),
-    surveys,
+    surveys: await rowsOf(
+      survey.surveys.row,
+      `SELECT ${cellsOf(survey.surveys.row)} FROM temp.${SHOWN} q ORDER BY ${survey.surveys.order}`,
+    ),
     curves: group(await rowsOf(dayRow, thinnedDays(`temp.${SHOWN}`)), keyOf),
     interviews: group(await readShown(survey.interviews), keyOf),
     sources: group(await readShown(survey.sources), keyOf),

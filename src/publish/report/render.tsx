@@ -67,20 +67,16 @@ ${renderToString(<Footer page={whole} program={`fieldwork-sync ${packageVersion(
 
 /** The sections by key, in the order in which surveys need attention. */
 const sectionsOf = (page: ReportPage): ReadonlyMap<string, string> => {
-  const { needsAction, inField, surveys } = page.rows
-  const byKey = new Map(surveys.map((survey) => [keyOf(survey), survey]))
   const sections = new Map<string, string>()
   let bytes = 0
-  for (const key of new Set([needsAction, inField, surveys].flat().map(keyOf))) {
-    const survey = byKey.get(key)
-    if (survey === undefined) continue
+  for (const survey of page.rows.surveys) {
     const section = renderToString(<Survey survey={survey} page={page} />)
     const size = Buffer.byteLength(section)
     // A section that is too long is left out, to leave room for other sections.
     if (size > SECTION_BYTES_MAX) continue
     bytes += size
     if (bytes > SECTIONS_BYTES_MAX) break
-    sections.set(key, section)
+    sections.set(keyOf(survey), section)
   }
   return sections
 }

@@ -37,7 +37,7 @@ const totalsRow = z.object({
 const NEWEST = '(SELECT max(greatest(listed_at, refreshed_at)) FROM main.freshness)'
 /** The totals as in the report. */
 const SELECT_TOTALS = `SELECT ${NEWEST} AS "newestAt",
-    (SELECT count(*) FROM main.survey_pace WHERE status IN ${IN_FIELD}) AS "inField",
+    (SELECT count(*) FROM main.active_survey_pace WHERE status IN ${IN_FIELD}) AS "inField",
     newest_gain AS interviews, newest_gain_days AS "interviewDays"
   FROM (${FIELD_GAINS})`
 

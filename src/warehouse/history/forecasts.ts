@@ -13,7 +13,7 @@ export const storeForecasts = (database: Database): Promise<void> =>
     await sql.run(`CREATE OR REPLACE TEMP TABLE new_forecasts AS
       SELECT p.account, p.survey_id, f.progress_day AS "day", f.refreshed_at AS made_at, p.interviews_count, p.sample_size, p.per_day,
         p.expected_on, p.expected_from, p.expected_to
-      FROM main.survey_pace p
+      FROM main.active_survey_pace p
       JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id AND f.progress_day IS NOT NULL
       WHERE p.status = 'fieldwork' AND p.interviews_count < p.sample_size
       EXCEPT

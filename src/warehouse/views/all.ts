@@ -13,8 +13,8 @@ import { sourceOverview, surveyOverview, surveysToday } from './overviews.js'
 import { progressDaily, sourceProgressDaily } from './progress-daily.js'
 import { sampleSourceProgressPeriods, surveyProgressPeriods } from './progress-periods.js'
 import { recordChanges, surveyStatusChanges } from './record-changes.js'
-import { sampleSourcePace } from './sample-source-pace.js'
-import { surveyPace } from './survey-pace.js'
+import { activeSourcePace, sampleSourcePace } from './sample-source-pace.js'
+import { activeSurveyPace, surveyPace } from './survey-pace.js'
 import { sampleSourcePeriods, surveyPeriods } from './version-periods.js'
 import type { ViewDeclaration } from './view-declaration.js'
 
@@ -29,7 +29,9 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
   surveyPeriods,
   sampleSourcePeriods,
   sampleSourcePace,
+  activeSourcePace,
   surveyPace,
+  activeSurveyPace,
   forecastAccuracy,
   sourceOverview,
   recordChanges,

@@ -62,13 +62,15 @@ export const SOURCE_SOLD_COLUMNS: readonly Column[] = [
 ]
 
 /** After `SOURCE_PLANS_STEPS`. `source_costs` has a row for each source that the API shows. Rounding removes the noise of binary fractions. */
-export const SOURCE_COSTS_STEP = `source_costs AS (
+export const sourceCostsStep = (ofSurveys = '') => `source_costs AS (
   SELECT
     a.account, a.survey_id, a.id AS sample_source_id,
     p.supplier, p.incidence AS sold_incidence, p.loi_minutes AS sold_loi_minutes, p.cpi, p.currency,
     g.interviews_count,
     CASE WHEN g.interviews_count = 0 THEN 0 ELSE round(g.interviews_count * p.cpi, 6) END AS cost
-  FROM main.sample_sources a
+  FROM (
+    FROM main.sample_sources${ofSurveys.replaceAll('\n', '\n    ')}
+  ) a
   LEFT JOIN main.sample_source_progress g
     ON g.account = a.account AND g.survey_id = a.survey_id AND g.sample_source_id = a.id
   LEFT JOIN source_plans p
@@ -77,7 +79,7 @@ export const SOURCE_COSTS_STEP = `source_costs AS (
 )`
 
 /** After `SURVEY_PLANS_STEP`, `SOURCE_PLANS_STEPS` and `statuses`. `survey_sales` has a row for each survey. */
-export const SURVEY_SALES_STEPS = `${SOURCE_COSTS_STEP},
+export const surveySalesSteps = (ofSurveys: string) => `${sourceCostsStep(ofSurveys)},
 cost_sums AS (
   SELECT
     account, survey_id,

@@ -56,7 +56,7 @@ export const goodNews: ViewDeclaration = {
 ${LEVELS_STEP},
 counts AS (
   SELECT p.*, n.today, v.*, ${CHECKED_COUNTS}
-  FROM main.survey_pace p
+  FROM main.active_survey_pace p
   JOIN newest n ON n.account = p.account
   JOIN main.survey_progress g ON g.account = p.account AND g.survey_id = p.survey_id
   JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id

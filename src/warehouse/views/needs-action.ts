@@ -19,6 +19,7 @@ import {
 import { gainOf } from './pace.js'
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { BEHIND } from './sample-source-pace.js'
+import { CLOSED } from './statuses.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
@@ -46,11 +47,16 @@ const OF_SURVEY = ['account', 'survey_id', 'title', 'project_id', 'status', 'ref
 const paceColumns = surveyPace.columns.filter(({ name }) => ![...OF_SURVEY, 'quiet_until'].includes(name))
 
 /**
- * Steps that end with `reasons`, the rows of the view. `surveys_today` goes on from them, because a view that also reads `needs_action`
- * evaluates the step `pace` twice.
+ * Steps that end with `reasons`, the rows of the view. The step `pace` has the rows of the view `pace`. `surveys_today` goes on from these
+ * steps, because a view that also reads `needs_action` evaluates the pace twice.
  */
-export const REASON_STEPS = `pace AS MATERIALIZED (
-  FROM main.survey_pace
+export const reasonSteps = (pace: 'main.survey_pace' | 'main.active_survey_pace') => `pace AS MATERIALIZED (
+  FROM ${pace}
+),
+active_surveys AS (
+  SELECT *
+  FROM main.surveys
+  WHERE _missing_since IS NULL AND status NOT IN ${CLOSED}
 ),
 -- Days on which a survey of the account changed, as on the day a week before them.
 observed_days AS (
@@ -107,6 +113,7 @@ read_sources AS (
     ${individualsOf(QUALITY_REJECTS, 't')} AS rejected,
     ${individualsOf(['complete', ...QUALITY_REJECTS], 't')} AS judged
   FROM main.sample_source_progress t
+  SEMI JOIN active_surveys s ON s.account = t.account AND s.id = t.survey_id
   JOIN main.sample_sources a
     ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL
   LEFT JOIN main.survey_progress w ON w.account = t.account AND w.survey_id = t.survey_id
@@ -166,7 +173,7 @@ known_facts AS (
     -- Also of a survey whose progress is not known.
     l.quiet_until,
     ${listed(paceColumns, 'p').replaceAll('\n', '\n  ')}
-  FROM main.surveys s
+  FROM active_surveys s
   JOIN newest n ON n.account = s.account
   CROSS JOIN levels v
   LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
@@ -178,7 +185,7 @@ known_facts AS (
   LEFT JOIN statuses c ON c.account = s.account AND c.survey_id = s.id
   LEFT JOIN source_rejects r ON r.account = s.account AND r.survey_id = s.id
   LEFT JOIN sources_behind b ON b.account = s.account AND b.survey_id = s.id
-  WHERE s._missing_since IS NULL AND f.excluded_by IS NULL
+  WHERE f.excluded_by IS NULL
 ),
 texts AS (
   SELECT
@@ -266,7 +273,7 @@ export const needsAction: ViewDeclaration = {
         'ID of the source that is behind most, or that has most interviews rejected; null for other reasons',
     }),
   ],
-  sql: `WITH ${REASON_STEPS}
+  sql: `WITH ${reasonSteps('main.active_survey_pace')}
 SELECT *
 FROM reasons`,
 }

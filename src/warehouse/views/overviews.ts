@@ -9,9 +9,9 @@ import {
   sampleSources,
   surveys,
 } from '../../model/tables.js'
-import { minutesOf, SOURCE_COSTS_STEP, SOURCE_SOLD_COLUMNS } from './as-sold.js'
+import { minutesOf, SOURCE_SOLD_COLUMNS, sourceCostsStep } from './as-sold.js'
 import { allIndividuals, individualsOf, QUALITY_REJECTS, UNDECIDED } from './interview-counts.js'
-import { dayText, IS_QUIET, REASON_STEPS } from './needs-action.js'
+import { dayText, IS_QUIET, reasonSteps } from './needs-action.js'
 import { SOURCE_PLANS_STEPS, SURVEY_PLANS_STEP } from './plan.js'
 import { sampleSourcePace } from './sample-source-pace.js'
 import { CLOSED } from './statuses.js'
@@ -78,7 +78,7 @@ export const surveysToday: ViewDeclaration = {
     }),
     columnOf(freshness, 'refreshed_at'),
   ],
-  sql: `WITH ${REASON_STEPS},
+  sql: `WITH ${reasonSteps('main.survey_pace')},
 reason_texts AS (
   SELECT account, survey_id, string_agg(text, '; ' ORDER BY urgency ASC, kind ASC) AS needs_action
   FROM reasons
@@ -156,7 +156,7 @@ export const sourceOverview: ViewDeclaration = {
   ],
   sql: `WITH ${SURVEY_PLANS_STEP},
 ${SOURCE_PLANS_STEPS},
-${SOURCE_COSTS_STEP},
+${sourceCostsStep()},
 source_counts AS (
   SELECT
     g.account, g.survey_id, g.sample_source_id,

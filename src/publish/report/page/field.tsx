@@ -50,6 +50,17 @@ const Accuracy = ({ page: { rows, formats } }: PartProps) => {
   )
 }
 
+/** How many surveys have a section; empty if all have one. */
+const WithoutSection = ({ page: { rows, sections, formats } }: PartProps) => {
+  const wanted = rows.surveys[0]?.of_surveys ?? 0
+  if (sections.size >= wanted) return null
+  return (
+    <p class="rule">
+      {`${formats.count(sections.size)} of ${formats.count(wanted)} surveys have a section of their own: those that need action, and then as many as a page can hold.`}
+    </p>
+  )
+}
+
 export const Field = ({ page, page: { rows, formats } }: PartProps) => (
   <section id="field" aria-labelledby="field-title">
     <h2 id="field-title">In the field</h2>
@@ -76,11 +87,7 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
             ' Reconstructed: some of the days were before the first reading, and count interviews by their status of today.'}
         </p>
         <Accuracy page={page} />
-        {page.sections.size < rows.surveys.length && (
-          <p class="rule">
-            {`${formats.count(page.sections.size)} of ${formats.count(rows.surveys.length)} surveys have a section of their own: those that need action, and then as many as a page can hold.`}
-          </p>
-        )}
+        <WithoutSection page={page} />
         <SqlOf query={overview.inField} />
       </>
     )}

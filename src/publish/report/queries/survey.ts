@@ -6,7 +6,7 @@ import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { hoursBefore } from '../../../warehouse/history/days.js'
 import { QUALITY_REJECTS, UNDECIDED } from '../../../warehouse/views/interview-counts.js'
 import { observationsSql } from '../../../warehouse/views/pace.js'
-import { CLOSED } from '../../../warehouse/views/statuses.js'
+import { CLOSED, IN_FIELD } from '../../../warehouse/views/statuses.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, sold, text } from '../rows.js'
 import { NEWEST, type Query } from './query.js'
 
@@ -34,8 +34,14 @@ export const dayRow = z.object({
 })
 export type DayRow = z.output<typeof dayRow>
 
+/** Twice as many as a page has room for: the details of more surveys would be read in vain. */
+const SECTIONS_MAX = 500
+
 export const survey = {
-  /** The surveys that have a section: all but drafts, demos, and surveys that closed more than two weeks ago. */
+  /**
+   * The surveys that may have a section: all but drafts, demos, and surveys that closed more than two weeks ago, in the order in which they
+   * need attention.
+   */
   surveys: {
     name: 'surveys',
     title: 'A survey',
@@ -55,23 +61,30 @@ export const survey = {
       ...{ _first_seen_at: at, listed_at: maybe.at, sources_listed_at: maybe.at },
       sources_known_at: maybe.at,
       ...sold,
+      of_surveys: count,
     }),
     select: `SELECT p.account AS account, p.survey_id AS survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
   p.pace_days, p.gained, p.per_day, p.newest_gain, p.newest_gain_days, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_text, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
   z.name AS slowest_source, p.slowest_source_on, p.owner, p.due_note, p.sold_incidence, p.launch_incidence_rate, p.sold_loi_minutes, p.opened_on, p.expected_by_today, p.cost, p.cost_at_target, p.currency,
-  s.hashid, s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END AS sources_known_at, f.last_error, f.excluded_by
+  s.hashid, s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END AS sources_known_at, f.last_error, f.excluded_by,
+  a.most_urgent, a.reason_due_on, a.reasons, a.reasons IS NULL AND p.status NOT IN ${IN_FIELD} AS is_beside_field,
+  CASE WHEN a.reasons IS NULL AND p.status IN ${IN_FIELD} THEN p.expected_on END AS forecast_on, count(*) OVER () AS of_surveys
 FROM survey_pace p
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
 JOIN survey_progress g ON g.account = p.account AND g.survey_id = p.survey_id
 JOIN freshness f ON f.account = p.account AND f.survey_id = p.survey_id
 JOIN ${NEWEST} n ON n.account = p.account
 LEFT JOIN sample_sources z ON z.account = p.account AND z.survey_id = p.survey_id AND z.id = p.slowest_source_id
+LEFT JOIN (SELECT account, survey_id, min(urgency) AS most_urgent, any_value(due_on) AS reason_due_on, count(*) AS reasons FROM needs_action GROUP BY ALL) a
+  ON a.account = p.account AND a.survey_id = p.survey_id
 LEFT JOIN (SELECT account, survey_id, max(observed_at) AS changed_at FROM survey_status_changes WHERE from_status IS NOT NULL GROUP BY ALL) c
   ON c.account = p.account AND c.survey_id = p.survey_id
 WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed_at) > ${hoursBefore('n.newest_at', 336)})`,
-    order: 'account ASC, survey_id ASC',
+    order:
+      'most_urgent ASC NULLS LAST, reason_due_on ASC NULLS LAST, reasons DESC NULLS LAST, is_beside_field ASC, forecast_on DESC NULLS FIRST, account ASC, survey_id ASC',
+    limit: SECTIONS_MAX,
   },
   /** Points of the curves: readings with the number of complete interviews, and reconstructed days before the first reading. */
   observations: {

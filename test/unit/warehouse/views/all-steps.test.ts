@@ -41,7 +41,7 @@ test('each step of each view runs by itself, after those above it', async () => 
     survey_pace: 68,
     sample_source_pace: 37,
     source_overview: 8,
-    needs_action: 25,
+    needs_action: 26,
     source_plans: 6,
   })
 })
@@ -60,11 +60,9 @@ test('a query of a view evaluates the pace of surveys, and that of sources, at m
   expect(timesRead('surveys_today', 'survey_pace')).toBe(1)
 })
 
-test('no view has two materialized steps of one name, which DuckDB 1.1 to 1.3 refuse', () => {
-  for (const { name, sql } of ALL_VIEWS) {
-    const steps = [...sql.matchAll(/(\w+) AS MATERIALIZED/g)].map(([, step]) => step)
-    expect(new Set(steps).size, name).toBe(steps.length)
-  }
+test('no view has a WITH within another, with which DuckDB 1.4 needs 500 MB to open a file', () => {
+  for (const { name, sql } of ALL_VIEWS)
+    expect([...sql.matchAll(/\bWITH\b/g)].length, name).toBeLessThanOrEqual(1)
 })
 
 test('each rule of needs_action is an expression of its own, and the page of tables names its kind', () => {

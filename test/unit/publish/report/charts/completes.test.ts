@@ -14,6 +14,7 @@ const known = {
   interviews_count: 40,
   sample_size: 100,
   _first_seen_at: 0n,
+  of_surveys: 1,
 }
 const row = (shape: object, values: object) => ({
   ...Object.fromEntries(Object.keys(shape).map((name) => [name, null])),

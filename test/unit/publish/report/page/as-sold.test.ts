@@ -8,7 +8,14 @@ import { survey } from '../../../../../src/publish/report/queries/survey.js'
 
 const nothing = {
   ...Object.fromEntries(Object.keys(survey.surveys.row.shape).map((name) => [name, null])),
-  ...{ account: 'default', survey_id: 1, title: 'Survey', status: 'fieldwork', _first_seen_at: 0n },
+  ...{
+    account: 'default',
+    survey_id: 1,
+    title: 'Survey',
+    status: 'fieldwork',
+    _first_seen_at: 0n,
+    of_surveys: 1,
+  },
 }
 
 /** Each figure as one text. */
