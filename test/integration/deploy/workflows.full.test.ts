@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../support/files/temporary.js'
 import { lacks } from '../../support/suite/lacks.js'
 import { projectDirectory } from './dockerfile.js'
 import { copyTracked } from './installed.js'
-import { type ActionStep, type Job, WORKFLOWS, workflowOf, workflows } from './workflows.js'
+import { type ActionStep, type Job, linesOf, WORKFLOWS, workflowOf, workflows } from './workflows.js'
 
 const ACTIONLINT = join(projectDirectory, '.readers/actionlint/actionlint')
 const ZIZMOR = join(projectDirectory, '.readers/zizmor/bin/zizmor')
@@ -45,10 +45,10 @@ const NEEDS_SERVICE = new Map([
   ['gh', 'GitHub, and the token of the workflow'],
 ])
 
-const { PATH = '', HOME = '/' } = process.env
+const { PATH = '', HOME = '/', NODE_EXTRA_CA_CERTS } = process.env
 
-/** A repository with the current content of the files that git tracks, after what docs/release.md says, and the tag. */
-const prepared = async (): Promise<string> => {
+/** A repository with the current content of the files that git tracks, after what docs/release.md says, and the tag on `branch`. */
+const prepared = async (branch = 'main'): Promise<string> => {
   const directory = await temporaryDirectory()
   copyTracked(directory)
   const run = (program: string, ...args: readonly string[]) =>
@@ -61,11 +61,21 @@ const prepared = async (): Promise<string> => {
   edit('CHANGELOG.md', /^## \[Unreleased\]$/m, `$&\n\n## [${VERSION}] - 2026-12-01`)
   edit('config/kubernetes/kustomization.yaml', /newTag: .*/, `newTag: ${VERSION}`)
   const git = (...args: readonly string[]) => run('git', '-c', 'user.name=t', '-c', 'user.email=t@t', ...args)
-  git('init', '--quiet')
+  git('init', '--quiet', '--initial-branch', 'main')
   git('add', '--all')
   git('commit', '--quiet', '--message', `Release ${VERSION}`)
+  if (branch !== 'main') {
+    git('switch', '--quiet', '--create', branch)
+    git('commit', '--quiet', '--allow-empty', '--message', 'Not merged')
+  }
   git('tag', '--annotate', TAG, '--message', TAG)
   return directory
+}
+
+/** What `actions/checkout` makes: only the commit of the tag. */
+const checkOut = (repository: string, to: string): void => {
+  const clone = ['clone', '--quiet', '--depth', '1', '--branch', TAG, `file://${repository}`, to]
+  execFileSync('git', clone, { stdio: 'pipe' })
 }
 
 interface Place {
@@ -90,6 +100,7 @@ const runLine = (line: string, job: Job, { checkout, outputs }: Place): void => 
         GITHUB_REF_NAME: TAG,
         GITHUB_OUTPUT: outputs,
         npm_config_dry_run: String(program === 'npx'),
+        ...(NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS }),
       },
       ...Object.fromEntries(Object.entries(job.env).map(([name, value]) => [name, String(value)])),
     },
@@ -118,12 +129,31 @@ describe.each(workflows)('$file', ({ file }) => {
       const checkout = await temporaryDirectory()
       for (const step of job.steps) {
         if ('run' in step) runLine(step.run, job, { ...place, checkout })
-        else if (step.uses.startsWith('actions/checkout@'))
-          execFileSync('git', ['clone', '--quiet', '--branch', TAG, repository, checkout], { stdio: 'pipe' })
+        else if (step.uses.startsWith('actions/checkout@')) checkOut(repository, checkout)
         else runAction(step, { ...place, checkout })
       }
     }
     if (file === 'release.yml') expect(readFileSync(place.outputs, 'utf8')).toBe(`version=${VERSION}\n`)
+  })
+})
+
+test('a release is refused before anything else if its tag is not on main', async () => {
+  const lines = linesOf(workflowOf('release.yml').jobs.pack).slice(0, 2)
+  const ended = async (branch: string) => {
+    const checkout = await temporaryDirectory()
+    checkOut(await prepared(branch), checkout)
+    const env = { PATH, HOME, GITHUB_REF_NAME: TAG }
+    const { status, stdout, stderr } = spawnSync('bash', ['-e', '-c', lines.join('\n')], {
+      cwd: checkout,
+      encoding: 'utf8',
+      env,
+    })
+    return { status, text: `${stdout}${stderr}` }
+  }
+  expect(await ended('main')).toEqual({ status: 0, text: '' })
+  expect(await ended('beside')).toEqual({
+    status: 1,
+    text: `${TAG} is not on main. Tag a commit of main\n`,
   })
 })
 
