@@ -16,7 +16,7 @@ const environments = { ...read('environments.json'), ...read('../stores/environm
 
 /** Building one of these takes an hour and a compiler, so an environment without a wheel for this Python is not installed. */
 const BINARY =
-  'deltalake,duckdb,duckdb-extension-aws,duckdb-extension-azure,duckdb-extension-delta,duckdb-extension-ducklake,duckdb-extension-httpfs,numpy,pandas,polars,pyarrow,rpds-py'
+  'chdb-core,deltalake,duckdb,duckdb-extension-aws,duckdb-extension-azure,duckdb-extension-delta,duckdb-extension-ducklake,duckdb-extension-httpfs,numpy,pandas,polars,pyarrow,rpds-py'
 const INSTALL_MS_MAX = 1_800_000
 const MAVEN = 'maven:'
 const GO = 'go:'
