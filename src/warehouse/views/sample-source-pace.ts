@@ -104,7 +104,6 @@ export const sampleSourcePace: ViewDeclaration = {
   sql: sourcePaceSql(''),
 }
 
-/** What readers of the morning need, in a part of the time. */
 export const activeSourcePace: ViewDeclaration = {
   ...sampleSourcePace,
   name: 'active_source_pace',

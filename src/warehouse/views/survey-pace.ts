@@ -255,7 +255,6 @@ export const surveyPace: ViewDeclaration = {
   sql: surveyPaceSql(''),
 }
 
-/** What readers of the morning need, in a part of the time. */
 export const activeSurveyPace: ViewDeclaration = {
   ...surveyPace,
   name: 'active_survey_pace',

@@ -34,7 +34,7 @@ export const dayRow = z.object({
 })
 export type DayRow = z.output<typeof dayRow>
 
-/** Twice as many as a page has room for: the details of more surveys would be read in vain. */
+/** A page has room for some 250 sections (`SECTIONS_BYTES_MAX`), so the details of more surveys would be read in vain. */
 const SECTIONS_MAX = 500
 
 export const survey = {
