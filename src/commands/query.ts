@@ -2,9 +2,8 @@
  * What `query` does: runs one SELECT, or a named query, on the published state, and prints its rows or writes them to a file. It reads
  * only published files, so it works while a sync runs.
  */
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { makeTemporaryDirectory } from '../base/temporary-directory.js'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
 import type { Sql } from '../warehouse/connection/database.js'
@@ -164,8 +163,9 @@ const onPublished = async (
   work: (sql: Sql) => Promise<number>,
 ): Promise<number> => {
   // If the directory cannot be made, as on a read-only disk, only a query that would spill fails.
-  const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-query-')).catch(() => '')
-  if (temporaryDirectory !== '') options.leftovers.push(temporaryDirectory)
+  await using spill = await makeTemporaryDirectory('query').catch(() => null)
+  const temporaryDirectory = spill?.path ?? ''
+  if (spill !== null) options.leftovers.push(temporaryDirectory)
   try {
     const source = await realpath(file)
     await using database = await openState(source, {
@@ -184,8 +184,6 @@ const onPublished = async (
     throw refused(
       `the query needs more than ${MEMORY_MAX} of memory and ${SPILL_MAX} on the disk. Select fewer rows or columns, or group them`,
     )
-  } finally {
-    if (temporaryDirectory !== '') await rm(temporaryDirectory, { recursive: true, force: true })
   }
 }
 

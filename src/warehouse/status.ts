@@ -1,9 +1,10 @@
 /** Reads the status of a warehouse from its published state, whose readers block nobody. */
 import { z } from 'zod'
+import { makeTemporaryDirectory } from '../base/temporary-directory.js'
 import type { TableDeclaration } from '../model/columns.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
-import { columnPaths, type Database, type Sql } from './connection/database.js'
+import { columnPaths, type Database, type OpenOptions, type Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { WarehouseUnusableError } from './connection/errors.js'
@@ -86,11 +87,18 @@ const rejectionRow = z.object({
  * it cannot be read.
  */
 export const readPublished = async <Result>(
-  { path, file, open }: { path: string; file: string; open: (file: string) => Promise<Database> },
+  {
+    path,
+    file,
+    open,
+  }: { path: string; file: string; open: (file: string, options: OpenOptions) => Promise<Database> },
   signal: AbortSignal,
   read: (database: Database) => Promise<Result>,
 ): Promise<Result> => {
-  await using database = await open(file).catch((error: unknown) => {
+  // Statements that need more memory spill. On a read-only disk only they fail.
+  await using spill = await makeTemporaryDirectory('read').catch(() => null)
+  const options = spill === null ? {} : { temporaryDirectory: spill.path }
+  await using database = await open(file, options).catch((error: unknown) => {
     throw unreadable(path, error)
   })
   try {

@@ -3,14 +3,16 @@ import { group } from 'd3-array'
 import { z } from 'zod'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
+import { hoursBefore } from '../../warehouse/history/days.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
 import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
 import { needsAction } from '../../warehouse/views/needs-action.js'
+import { sourceOverview, sourceOverviewSql } from '../../warehouse/views/overviews.js'
 import { sampleSourcePace, sourcePaceSql } from '../../warehouse/views/sample-source-pace.js'
 import { CLOSED } from '../../warehouse/views/statuses.js'
-import { activeSurveyPace } from '../../warehouse/views/survey-pace.js'
+import { activeSurveyPace, surveyPace, surveyPaceSql } from '../../warehouse/views/survey-pace.js'
 import { overview } from './queries/overview.js'
-import { type Query, sqlOf } from './queries/query.js'
+import { NEWEST, type Query, sqlOf } from './queries/query.js'
 import { run } from './queries/run.js'
 import { dayRow, survey } from './queries/survey.js'
 import { day, maybe } from './rows.js'
@@ -18,6 +20,18 @@ import { createShownRows } from './shown-rows.js'
 
 /** In the order in which the documentation lists them. */
 export const ALL_QUERIES: readonly Query[] = [overview, survey, run].flatMap((of) => Object.values<Query>(of))
+
+/** The active surveys, and those whose status changed in the last two weeks. The page shows no others. */
+const RECENT = 'report_recent_surveys'
+const RECENT_SURVEYS = `SELECT account, id AS survey_id FROM main.surveys WHERE status NOT IN ${CLOSED}
+UNION
+SELECT c.account, c.survey_id
+FROM main.survey_status_changes c
+JOIN ${NEWEST} n ON n.account = c.account
+WHERE epoch_us(c.observed_at) > ${hoursBefore('n.newest_at', 336)}`
+
+const OF_RECENT = `
+  SEMI JOIN (FROM temp.${RECENT}) USING (account, survey_id)`
 
 /** The surveys that may have a section. */
 const SHOWN = 'report_surveys'
@@ -28,11 +42,14 @@ UNION ALL (
 ${sourcePaceSql(`\n  SEMI JOIN (FROM temp.${SHOWN} WHERE status IN ${CLOSED}) USING (account, survey_id)`)}
 )`
 
-/** The pace of all surveys is evaluated, so that of the active ones is read from there. */
+/** The page shows surveys of `RECENT` alone, so pace and sources are evaluated for these, and the pace of active ones is read from there. */
 const VIEWS = ALL_VIEWS.flatMap((view) => {
-  if (view === sampleSourcePace || view === needsAction) return []
+  if (view === sampleSourcePace || view === surveyPace || view === needsAction) return []
+  if (view === sourceOverview) return [{ name: view.name, sql: sourceOverviewSql(OF_RECENT) }]
   if (view !== activeSurveyPace) return [view]
   return [
+    { name: RECENT, sql: RECENT_SURVEYS },
+    { name: surveyPace.name, sql: surveyPaceSql(OF_RECENT) },
     { name: view.name, sql: `FROM main.survey_pace WHERE status NOT IN ${CLOSED}` },
     needsAction,
     { name: SHOWN, sql: sqlOf(survey.surveys) },
@@ -43,6 +60,7 @@ const VIEWS = ALL_VIEWS.flatMap((view) => {
 /** Views that several queries read. */
 const EVALUATED = [
   'active_source_pace',
+  RECENT,
   'survey_pace',
   SHOWN,
   'sample_source_pace',

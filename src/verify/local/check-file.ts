@@ -7,6 +7,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { tableName } from '../../model/sync-tables.js'
 import { openPublishedFile, readTables } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
@@ -21,7 +22,7 @@ import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { isOwnFault } from '../../warehouse/lifecycle/migrations.js'
 import { differentViews } from '../../warehouse/lifecycle/plain-data.js'
 import { compareFormats } from './check-parquet.js'
-import { checkTables, MEMORY_MAX, makeTemporaryDirectory, requireDeclaredColumns } from './check-tables.js'
+import { checkTables, MEMORY_MAX, requireDeclaredColumns } from './check-tables.js'
 import { damaged, type LocalProof, problemOfFiles, proofSchema, together } from './proof.js'
 
 /** The question to the other process. */
@@ -44,7 +45,7 @@ const CRASHES: readonly unknown[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'S
 export const checkFileApart = async (question: FileQuestion, signal: AbortSignal): Promise<LocalProof> => {
   throwIfAborted(signal)
   // Made and removed by this process, because a process that crashes leaves its files.
-  await using spill = await makeTemporaryDirectory().catch((error: unknown) => {
+  await using spill = await makeTemporaryDirectory('verify').catch((error: unknown) => {
     throw unreadable(question.state, error)
   })
   const { proof, endedBy } = await ask(question, spill.path, signal)

@@ -1,9 +1,7 @@
 /** Opens published states, and checks every rule of their tables and views. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { openPublishedFile } from '../../publish/duckdb.js'
 import { openParquet } from '../../publish/parquet/reader.js'
@@ -108,7 +106,7 @@ export const MEMORY_MAX = '128MB'
  * directory is removed when the database is closed.
  */
 const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Promise<Database> => {
-  const spill = await makeTemporaryDirectory()
+  const spill = await makeTemporaryDirectory('verify')
   try {
     const database = await open({ temporaryDirectory: spill.path, memoryLimit: MEMORY_MAX })
     const close = async () => {
@@ -120,10 +118,4 @@ const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Pro
     await spill[Symbol.asyncDispose]()
     throw error
   }
-}
-
-/** A new temporary directory of the system. */
-export const makeTemporaryDirectory = async (): Promise<AsyncDisposable & { readonly path: string }> => {
-  const path = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-'))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }

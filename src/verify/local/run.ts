@@ -5,6 +5,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../../base/errors.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { manifestFile, readManifest } from '../../publish/parquet/manifest.js'
@@ -16,7 +17,7 @@ import { unreadable } from '../../warehouse/connection/duckdb-error.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
 import { checkFileApart, reportingDamage } from './check-file.js'
 import { checkParquetFiles, filesOf, type ParquetVersion } from './check-parquet.js'
-import { checkTables, makeTemporaryDirectory, openParquetVersion } from './check-tables.js'
+import { checkTables, openParquetVersion } from './check-tables.js'
 import { type Checked, damaged, type LocalProof, type Problem, problemOfFiles, together } from './proof.js'
 
 /** Checks every published format of a warehouse directory. Throws a `WarehouseError`. */
@@ -107,7 +108,7 @@ export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Pro
   const { missing } = presentFiles(manifest, await listData(store, signal))
   const files = filesOf(manifest).length
   const proof = { checks: files + 2, states: [state], problems: objects(missing) }
-  await using directory = await makeTemporaryDirectory()
+  await using directory = await makeTemporaryDirectory('verify')
   const file = join(directory.path, 'published.duckdb')
   const damage = await downloadVerified(store, manifest.database, file, signal)
   if (damage !== null) return together(proof, { problems: objects([damage]) })

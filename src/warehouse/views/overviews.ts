@@ -137,26 +137,10 @@ const QUALITY = columnsOf({
   ),
 })
 
-export const sourceOverview: ViewDeclaration = {
-  schema: 'main',
-  name: 'source_overview',
-  comment: 'One row per sample source that the API shows, with its survey, progress, pace and what was sold',
-  key: ['account', 'survey_id', 'sample_source_id'],
-  references: ofSource('sample_source_id'),
-  columns: [
-    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),
-    ...columnsFrom(surveys, ['title', 'status']),
-    columnOf(sampleSourceProgress, 'sample_source_id'),
-    ...sourceColumns,
-    ...sourceIndicators,
-    ...nullable(sourcePace),
-    ...SOURCE_SOLD_COLUMNS,
-    ...QUALITY,
-    columnOf(freshness, 'source_progress_read_at'),
-  ],
-  sql: `WITH ${SURVEY_PLANS_STEP},
+/** The rows of the view. `ofSurveys` is SQL that joins the surveys of which sources are read, as in `dayStatusSteps`. */
+export const sourceOverviewSql = (ofSurveys: string): string => `WITH ${SURVEY_PLANS_STEP},
 ${SOURCE_PLANS_STEPS},
-${sourceCostsStep()},
+${sourceCostsStep(ofSurveys)},
 source_counts AS (
   SELECT
     g.account, g.survey_id, g.sample_source_id,
@@ -182,7 +166,7 @@ SELECT
   ${minutesOf('g.length_of_interview')} AS loi_minutes,
   round(c.cpi * (n.complete + n.rejected) / nullif(n.complete, 0), 6) AS cost_per_good,
   f.source_progress_read_at
-FROM main.sample_sources a
+FROM main.sample_sources a${ofSurveys}
 JOIN main.surveys s ON s.account = a.account AND s.id = a.survey_id AND s._missing_since IS NULL
 LEFT JOIN main.sample_source_progress g
   ON g.account = a.account AND g.survey_id = a.survey_id AND g.sample_source_id = a.id
@@ -193,5 +177,24 @@ LEFT JOIN source_counts n
 LEFT JOIN source_costs c
   ON c.account = a.account AND c.survey_id = a.survey_id AND c.sample_source_id = a.id
 LEFT JOIN main.freshness f ON f.account = a.account AND f.survey_id = a.survey_id
-WHERE a._missing_since IS NULL`,
+WHERE a._missing_since IS NULL`
+
+export const sourceOverview: ViewDeclaration = {
+  schema: 'main',
+  name: 'source_overview',
+  comment: 'One row per sample source that the API shows, with its survey, progress, pace and what was sold',
+  key: ['account', 'survey_id', 'sample_source_id'],
+  references: ofSource('sample_source_id'),
+  columns: [
+    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),
+    ...columnsFrom(surveys, ['title', 'status']),
+    columnOf(sampleSourceProgress, 'sample_source_id'),
+    ...sourceColumns,
+    ...sourceIndicators,
+    ...nullable(sourcePace),
+    ...SOURCE_SOLD_COLUMNS,
+    ...QUALITY,
+    columnOf(freshness, 'source_progress_read_at'),
+  ],
+  sql: sourceOverviewSql(''),
 }

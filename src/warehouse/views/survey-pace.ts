@@ -44,7 +44,7 @@ const sumOfTwo = (one: string, other: string): string =>
  * The rows of the view. `ofSurveys` is SQL that joins the surveys that are read, as in `dayStatusSteps`. No step holds another WITH: opening a
  * file with such a view takes DuckDB 1.4 a second and 500 MB.
  */
-const surveyPaceSql = (
+export const surveyPaceSql = (
   ofSurveys: string,
 ): string => `WITH ${dayStatusSteps(surveyObservations, COUNTS, ofSurveys)},
 modifications AS (
