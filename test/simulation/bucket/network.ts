@@ -59,7 +59,7 @@ const requestOf = async <Result>(
   const { random, schedule } = machine
   if (!machine.step(what)) {
     // The kill may come just after the request was sent.
-    if (random.chance(0.5)) schedule.after(random.whole(0, LATE_MS_MAX), () => void act())
+    if (random.chance(0.5)) schedule.after(random.whole(0, LATE_MS_MAX), () => void act().catch(unheard))
     return never()
   }
   await machine.settle()
@@ -83,19 +83,25 @@ const requestOf = async <Result>(
     if (fault === 'unreachable') return fail(random.chance(0.5) ? backMs : TIMEOUT_MS, 'no answer')
     if (fault === 'late') {
       fail(TIMEOUT_MS, 'no answer yet')
-      schedule.after(random.whole(TIMEOUT_MS, LATE_MS_MAX), () => void act())
+      schedule.after(random.whole(TIMEOUT_MS, LATE_MS_MAX), () => void act().catch(unheard))
       return
     }
+    const refuse = (error: unknown) => answer(backMs, () => reject(error))
     schedule.after(thereMs, () => {
       void act().then((result) => {
         if (fault === 'lost_answer') return fail(TIMEOUT_MS, 'the answer was lost')
         if (fault === 'repeated')
           return schedule.after(
             TIMEOUT_MS,
-            () => void act().then((again) => answer(backMs, () => resolve(again))),
+            () => void act().then((again) => answer(backMs, () => resolve(again)), refuse),
           )
         return answer(backMs, () => resolve(result))
-      })
+      }, refuse)
     })
   })
+}
+
+/** Nobody waits for the answer of a store that refuses a late request. */
+const unheard = (error: unknown): void => {
+  if (!(error instanceof ObjectStoreError)) throw error
 }
