@@ -206,7 +206,7 @@ const ALL = [
   ...mutationsOf(BUCKET_MUTATIONS).map((mutation) => ({
     ...mutation,
     main: 'bucket/main.js',
-    seeds: 5 * seeds,
+    seeds: 10 * seeds,
   })),
 ]
 

@@ -60,15 +60,18 @@ ORDER BY account ASC, survey_id ASC, source_id ASC, day ASC`,
     name: 'gains-by-country',
     title: 'Gains by country and day',
     describe: 'Complete interviews gained in each country, by day',
-    sql: `SELECT account, survey_id, title, day, country, gained
-FROM (
+    sql: `WITH of_countries AS MATERIALIZED (
   SELECT account, survey_id, title, day, country_code AS country, CAST(sum(gained) AS BIGINT) AS gained
   FROM source_progress_daily
   GROUP BY ALL
+)
+SELECT account, survey_id, title, day, country, gained
+FROM (
+  FROM of_countries
   UNION ALL
   SELECT d.account, d.survey_id, d.title, d.day, NULL, CAST(d.gained - coalesce(s.gained, 0) AS BIGINT)
   FROM progress_daily d
-  LEFT JOIN (SELECT account, survey_id, day, sum(gained) AS gained FROM source_progress_daily GROUP BY ALL) s
+  LEFT JOIN (SELECT account, survey_id, day, sum(gained) AS gained FROM of_countries GROUP BY ALL) s
     ON s.account = d.account AND s.survey_id = d.survey_id AND s.day = d.day
   WHERE d.gained <> coalesce(s.gained, 0)
 )
