@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A new temporary directory of the system, with the name of the `command` in its name. */
+/** A new temporary directory of the system. `use` is a part of its name, for people who find it. */
 export const makeTemporaryDirectory = async (
-  command: string,
+  use: string,
 ): Promise<AsyncDisposable & { readonly path: string }> => {
-  const path = await mkdtemp(join(tmpdir(), `fieldwork-sync-${command}-`))
+  const path = await mkdtemp(join(tmpdir(), `fieldwork-sync-${use}-`))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }

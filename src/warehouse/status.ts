@@ -95,7 +95,7 @@ export const readPublished = async <Result>(
   signal: AbortSignal,
   read: (database: Database) => Promise<Result>,
 ): Promise<Result> => {
-  // Statements that need more memory spill. On a read-only disk only they fail.
+  // By default DuckDB spills beside the published file, where a reader may have no right to write.
   await using spill = await makeTemporaryDirectory('read').catch(() => null)
   const options = spill === null ? {} : { temporaryDirectory: spill.path }
   await using database = await open(file, options).catch((error: unknown) => {

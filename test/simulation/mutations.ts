@@ -202,7 +202,7 @@ const mutationsOf = (hunks: string): Mutation[] =>
 const seeds = Number(values.seeds)
 const ALL = [
   ...mutationsOf(MUTATIONS).map((mutation) => ({ ...mutation, main: 'main.js', seeds })),
-  // A seed takes a fraction of the time.
+  // A seed takes a fraction of the time, and one of these mutations shows only at seed 1,378.
   ...mutationsOf(BUCKET_MUTATIONS).map((mutation) => ({
     ...mutation,
     main: 'bucket/main.js',

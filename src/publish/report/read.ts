@@ -12,7 +12,7 @@ import { sampleSourcePace, sourcePaceSql } from '../../warehouse/views/sample-so
 import { CLOSED } from '../../warehouse/views/statuses.js'
 import { activeSurveyPace, surveyPace, surveyPaceSql } from '../../warehouse/views/survey-pace.js'
 import { overview } from './queries/overview.js'
-import { NEWEST, type Query, sqlOf } from './queries/query.js'
+import { NEWEST, type Query, RECENT_HOURS, sqlOf } from './queries/query.js'
 import { run } from './queries/run.js'
 import { dayRow, survey } from './queries/survey.js'
 import { day, maybe } from './rows.js'
@@ -21,14 +21,14 @@ import { createShownRows } from './shown-rows.js'
 /** In the order in which the documentation lists them. */
 export const ALL_QUERIES: readonly Query[] = [overview, survey, run].flatMap((of) => Object.values<Query>(of))
 
-/** The active surveys, and those whose status changed in the last two weeks. The page shows no others. */
+/** The active and the recently changed surveys. The page shows no others. */
 const RECENT = 'report_recent_surveys'
 const RECENT_SURVEYS = `SELECT account, id AS survey_id FROM main.surveys WHERE status NOT IN ${CLOSED}
 UNION
 SELECT c.account, c.survey_id
 FROM main.survey_status_changes c
 JOIN ${NEWEST} n ON n.account = c.account
-WHERE epoch_us(c.observed_at) > ${hoursBefore('n.newest_at', 336)}`
+WHERE epoch_us(c.observed_at) > ${hoursBefore('n.newest_at', RECENT_HOURS)}`
 
 const OF_RECENT = `
   SEMI JOIN (FROM temp.${RECENT}) USING (account, survey_id)`
@@ -42,7 +42,7 @@ UNION ALL (
 ${sourcePaceSql(`\n  SEMI JOIN (FROM temp.${SHOWN} WHERE status IN ${CLOSED}) USING (account, survey_id)`)}
 )`
 
-/** The page shows surveys of `RECENT` alone, so pace and sources are evaluated for these, and the pace of active ones is read from there. */
+/** Pace and sources are evaluated only for the surveys of the page. `active_survey_pace` reads its rows from the evaluated `survey_pace`. */
 const VIEWS = ALL_VIEWS.flatMap((view) => {
   if (view === sampleSourcePace || view === surveyPace || view === needsAction) return []
   if (view === sourceOverview) return [{ name: view.name, sql: sourceOverviewSql(OF_RECENT) }]

@@ -19,7 +19,7 @@ import {
   text,
   titled,
 } from '../rows.js'
-import { NEWEST, type Query } from './query.js'
+import { NEWEST, type Query, RECENT_HOURS } from './query.js'
 
 const LAST_DAY = `FROM record_changes c
 JOIN ${NEWEST} n ON n.account = c.account
@@ -131,7 +131,7 @@ JOIN ${NEWEST} n USING (account)
 LEFT JOIN survey_status_changes c USING (account, survey_id)
 WHERE p.status NOT IN ('draft', 'user_demo', 'fieldwork', 'deviating_from_specs')
 GROUP BY ALL
-HAVING p.status <> 'complete' OR epoch_us(max(c.observed_at) FILTER (c.from_status IS NOT NULL)) > ${hoursBefore('any_value(n.newest_at)', 336)}`,
+HAVING p.status <> 'complete' OR epoch_us(max(c.observed_at) FILTER (c.from_status IS NOT NULL)) > ${hoursBefore('any_value(n.newest_at)', RECENT_HOURS)}`,
     order: 'status ASC, since DESC, account ASC, survey_id ASC',
   },
   /** Statuses of the last 60 days of the surveys whose status changed in the last 14 days. */
@@ -149,7 +149,7 @@ SELECT p.account AS account, p.survey_id, s.title, p.status, p.since, p.until, p
 FROM periods p
 JOIN ${NEWEST} n ON n.account = p.account
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id AND s._missing_since IS NULL
-WHERE epoch_us(p.changed_at) > ${hoursBefore('n.newest_at', 336)} AND epoch_us(coalesce(p.until, n.newest_at)) > ${hoursBefore('n.newest_at', 1440)}`,
+WHERE epoch_us(p.changed_at) > ${hoursBefore('n.newest_at', RECENT_HOURS)} AND epoch_us(coalesce(p.until, n.newest_at)) > ${hoursBefore('n.newest_at', 1440)}`,
     order: 'changed_at DESC, account ASC, survey_id ASC, since ASC',
   },
   changeCounts: {

@@ -22,3 +22,6 @@ export const sqlOf = ({ select, order, limit }: Query): string =>
  * published state is always the same.
  */
 export const NEWEST = `(SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM freshness GROUP BY account)`
+
+/** A survey whose status changed in these hours, two weeks, is recent. */
+export const RECENT_HOURS = 14 * 24

@@ -8,7 +8,7 @@ import { QUALITY_REJECTS, UNDECIDED } from '../../../warehouse/views/interview-c
 import { observationsSql } from '../../../warehouse/views/pace.js'
 import { CLOSED, IN_FIELD } from '../../../warehouse/views/statuses.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, sold, text } from '../rows.js'
-import { NEWEST, type Query } from './query.js'
+import { NEWEST, type Query, RECENT_HOURS } from './query.js'
 
 /** The bands of the chart of interviews by status, from the bottom to the top. */
 export const BANDS = [
@@ -81,7 +81,7 @@ LEFT JOIN (SELECT account, survey_id, min(urgency) AS most_urgent, any_value(due
   ON a.account = p.account AND a.survey_id = p.survey_id
 LEFT JOIN (SELECT account, survey_id, max(observed_at) AS changed_at FROM survey_status_changes WHERE from_status IS NOT NULL GROUP BY ALL) c
   ON c.account = p.account AND c.survey_id = p.survey_id
-WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed_at) > ${hoursBefore('n.newest_at', 336)})`,
+WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed_at) > ${hoursBefore('n.newest_at', RECENT_HOURS)})`,
     order:
       'most_urgent ASC NULLS LAST, reason_due_on ASC NULLS LAST, reasons DESC NULLS LAST, is_beside_field ASC, forecast_on DESC NULLS FIRST, account ASC, survey_id ASC',
     limit: SECTIONS_MAX,
