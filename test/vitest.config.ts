@@ -7,7 +7,12 @@ for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY']) {
   delete process.env[name.toLowerCase()]
 }
 
-/** `npm run test:full` has the mode `full`. It runs all files, with all cases. */
+/** What a mode leaves out: `npm test`, `.ci/run` and `npm run test:full`. */
+const LEFT_OUT = new Map([
+  ['test', ['test/**/*.{ci,full}.test.ts']],
+  ['ci', ['test/**/*.full.test.ts']],
+])
+
 export default defineConfig(({ mode }) => {
   const isFull = mode === 'full'
   /** Far more than any test takes, so that none fails because the machine is busy. Only what hangs reaches it. */
@@ -16,7 +21,7 @@ export default defineConfig(({ mode }) => {
     test: {
       root: fileURLToPath(new URL('..', import.meta.url)),
       include: ['test/**/*.test.ts'],
-      exclude: isFull ? [] : ['test/**/*.full.test.ts'],
+      exclude: LEFT_OUT.get(mode) ?? [],
       env: isFull ? { CASES: 'all' } : {},
       testTimeout: limitMs,
       hookTimeout: limitMs,

@@ -1,4 +1,4 @@
-/** What `check-and-status.test.ts` and its full companion share. */
+/** What `check-and-status.ci.test.ts` and its full companion share. */
 import { type ScriptedApi, TOKEN } from '../support/api/scripted-api.js'
 
 /** For `map`. The caps of accounts with different ids are apart. */

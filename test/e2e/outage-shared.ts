@@ -1,4 +1,4 @@
-/** What `outage.test.ts` and its full companion share. */
+/** What `outage.ci.test.ts` and its full companion share. */
 import { type Arrival, refusing, scriptedSurveys } from '../support/api/scripted-api.js'
 import type { Trial } from '../support/command/trial.js'
 

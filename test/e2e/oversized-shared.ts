@@ -1,4 +1,4 @@
-/** What `oversized.test.ts` and its full companion share. */
+/** What `oversized.ci.test.ts` and its full companion share. */
 import { scriptedSurvey, scriptedSurveys } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 

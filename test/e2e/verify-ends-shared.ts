@@ -1,4 +1,4 @@
-/** What `verify-ends.test.ts` and its full companion share. */
+/** What `verify-ends.ci.test.ts` and its full companion share. */
 
 import { scriptedSurveys } from '../support/api/scripted-api.js'
 import type { Trial } from '../support/command/trial.js'

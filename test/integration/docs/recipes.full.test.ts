@@ -190,7 +190,7 @@ ORDER BY account ASC, status ASC\`,
         '\n## Surveys by status\n\nHow many there are.\n\n<!-- generated: query by-status -->\n\n<!-- end of query by-status -->',
       ],
       [
-        'test/integration/docs/queries.test.ts',
+        'test/integration/docs/queries.ci.test.ts',
         '  expect([...QUERIES.keys()]).toEqual([',
         "    'Surveys by status',",
       ],
@@ -329,7 +329,7 @@ const visits = sync('visits', 'Visits of the service', ['visit_id'], {
         'instead',
       ],
       [
-        'test/unit/warehouse/lifecycle/open-schema.test.ts',
+        'test/unit/warehouse/lifecycle/open-schema.ci.test.ts',
         "  await older.run('ALTER TABLE _sync.runs RENAME rate_limited",
         "  await older.run('ALTER TABLE _sync.compactions RENAME compacted_at TO last_compacted_at')",
       ],
@@ -477,18 +477,15 @@ test('each recipe of ARCHITECTURE.md names all that has to be edited, and the te
     expect({ name, unnamed: edited.filter((file) => !named(file)) }).toEqual({ name, unnamed: [] })
     expect({ src: ofSrc.length, others: others.length }).toEqual(files)
     for (const edit of edits) await apply(copy, edit)
-    for (const [, test = ''] of text.matchAll(/`(test\/[\w/-]+(?:(?:\.full)?\.test\.ts)?)`/g)) tests.add(test)
+    for (const [, test = ''] of text.matchAll(/`(test\/[\w/-]+(?:(?:\.(?:ci|full))?\.test\.ts)?)`/g))
+      tests.add(test)
   }
   await run('npm', ['run', 'reference'], copy)
   await run('npm', ['run', 'check:types'], copy)
   expect(tests.size).toBeGreaterThan(Object.keys(RECIPES).length)
-  const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts']
-  await run('npx', [...vitest, ...tests], copy)
-  await run(
-    'npx',
-    [...vitest, '--mode', 'full', ...[...tests].filter((file) => file.includes('.full.'))],
-    copy,
-  )
+  const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--mode']
+  await run('npx', [...vitest, 'ci', ...tests], copy)
+  await run('npx', [...vitest, 'full', ...[...tests].filter((file) => file.includes('.full.'))], copy)
 })
 
 const execute = promisify(execFile)

@@ -26,7 +26,7 @@ test('the name of a unit test begins with a module or folder of src, in the same
   const namesBelow = (folder: string) =>
     [...modules, ...folders].filter((path) => path.startsWith(`${folder}/`)).map((path) => basename(path))
   const unknown = tests.filter((file) => {
-    const name = basename(file).replace(/(\.full)?\.test\.ts$/, '')
+    const name = basename(file).replace(/(\.(ci|full))?\.test\.ts$/, '')
     return !namesBelow(dirname(file)).some((known) => name === known || name.startsWith(`${known}-`))
   })
   expect(unknown).toEqual([])

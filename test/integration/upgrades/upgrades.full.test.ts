@@ -1,4 +1,4 @@
-/** What test/integration/upgrades/upgrades.test.ts shows of the directory, of a bucket and of a loss. */
+/** What test/integration/upgrades/upgrades.ci.test.ts shows of the directory, of a bucket and of a loss. */
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
