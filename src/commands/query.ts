@@ -170,6 +170,7 @@ const onPublished = async (
     const source = await realpath(file)
     await using database = await openState(source, {
       memoryLimit: options.memoryLimit,
+      threads: 2,
       temporaryDirectory,
       spillLimit: SPILL_MAX,
       files: options.file === null ? [] : [options.file],

@@ -97,7 +97,7 @@ export const readPublished = async <Result>(
 ): Promise<Result> => {
   // By default DuckDB spills beside the published file, where a reader may have no right to write.
   await using spill = await makeTemporaryDirectory('read').catch(() => null)
-  const options = spill === null ? {} : { temporaryDirectory: spill.path }
+  const options: OpenOptions = { threads: 2, ...(spill !== null && { temporaryDirectory: spill.path }) }
   await using database = await open(file, options).catch((error: unknown) => {
     throw unreadable(path, error)
   })

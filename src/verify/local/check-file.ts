@@ -22,7 +22,7 @@ import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { isOwnFault } from '../../warehouse/lifecycle/migrations.js'
 import { differentViews } from '../../warehouse/lifecycle/plain-data.js'
 import { compareFormats } from './check-parquet.js'
-import { checkTables, MEMORY_MAX, requireDeclaredColumns } from './check-tables.js'
+import { checkTables, OPENING, requireDeclaredColumns } from './check-tables.js'
 import { damaged, type LocalProof, problemOfFiles, proofSchema, together } from './proof.js'
 
 /** The question to the other process. */
@@ -89,7 +89,7 @@ export const checkFile = async (
 ): Promise<LocalProof> => {
   return await reportingDamage({ state, signal }, async () => {
     const directories = parquet === null ? [] : [parquet.directory]
-    const opening = { temporaryDirectory, directories, memoryLimit: MEMORY_MAX }
+    const opening = { ...OPENING, temporaryDirectory, directories }
     await using database = await openPublishedFile(file, opening)
     await database.exclusively((sql) => database.interruptibly(signal, () => readTables(sql, signal)))
     await database.exclusively((sql) => requireDeclaredColumns(sql, state))

@@ -14,7 +14,7 @@ import {
 } from '../../warehouse/connection/database.js'
 import { qualified, quote } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
 import { type LocalProof, type Problem, PUBLISH_AGAIN } from './proof.js'
 import { BOOKKEEPING_RULES } from './rules/bookkeeping.js'
 import { HISTORY_RULES, PERIOD_RULES, type Rule, TABLE_RULES, VIEW_RULES } from './rules/rows.js'
@@ -23,24 +23,24 @@ const RULES_OF_TABLES = [...TABLE_RULES, ...HISTORY_RULES, ...BOOKKEEPING_RULES]
 const RULES_OF_VIEWS = [...VIEW_RULES, ...PERIOD_RULES]
 export const ALL_RULES: readonly Rule[] = [...RULES_OF_TABLES, ...RULES_OF_VIEWS]
 
-/**
- * Groups of rules, each checked by one query. Each view is evaluated once. The rows of a view that other views read are in a temporary
- * table `evaluated`, which hides the view from them, and those of another view in the CTE `from`.
- */
-const QUERIES: readonly {
+/** Views that other views read. Temporary tables of the same names hide them, so that each is evaluated once. */
+const READ_BY_OTHERS = ALL_VIEWS.filter(({ name }) =>
+  ALL_VIEWS.some(({ sql }) => new RegExp(`main\\.${name}\\b`).test(sql)),
+).map((view) => ({ name: view.name, sql: `FROM ${qualified(view)}` }))
+
+/** Rules that one query checks. `from` evaluates the view that they read, if no temporary table has its rows. */
+interface Group {
   readonly rules: readonly Rule[]
-  readonly from?: string
-  readonly evaluated?: string
-}[] = [
-  ...RULES_OF_TABLES.map((rule) => ({ rules: [rule] })),
-  ...ALL_VIEWS.map((view) => {
-    const rules = RULES_OF_VIEWS.filter(({ where }) => where === view.name)
-    const [name, rows] = [quote(view.name), `(FROM ${qualified(view)})`]
-    return ALL_VIEWS.some(({ sql }) => new RegExp(`main\\.${view.name}\\b`).test(sql))
-      ? { rules, evaluated: `CREATE TEMP TABLE ${name} AS ${rows}` }
-      : { rules, from: `WITH ${name} AS MATERIALIZED ${rows}` }
-  }),
-]
+  readonly from: string
+}
+
+const OF_TABLES: readonly Group[] = RULES_OF_TABLES.map((rule) => ({ rules: [rule], from: '' }))
+const OF_VIEWS: readonly Group[] = ALL_VIEWS.map((view) => ({
+  rules: RULES_OF_VIEWS.filter(({ where }) => where === view.name),
+  from: READ_BY_OTHERS.some(({ name }) => name === view.name)
+    ? ''
+    : `WITH ${quote(view.name)} AS MATERIALIZED (FROM ${qualified(view)})`,
+}))
 
 interface OpenState {
   /** The path of the state, for people. */
@@ -55,26 +55,30 @@ export const checkTables = async ({
   database,
   signal,
 }: OpenState): Promise<Pick<LocalProof, 'checks' | 'problems'>> => {
-  await database.exclusively((sql) => requireDeclaredColumns(sql, state))
   const problems: Problem[] = []
-  for (const { rules, from = '', evaluated } of QUERIES) {
-    throwIfAborted(signal)
-    const text = rules.map(
-      ({ sql }, index) =>
-        `SELECT ${index} AS index, count(*) AS count, min(example) AS example FROM (${sql})`,
-    )
-    const results = await database.exclusively((sql) =>
-      database.interruptibly(signal, async () => {
-        if (evaluated !== undefined) await sql.run(evaluated)
-        return await sql.rows(resultRow, `${from} ${text.join(' UNION ALL ')}`)
-      }),
-    )
-    for (const [index, { rule, where, says }] of rules.entries()) {
-      const { count = 0, example } = results.find((row) => row.index === index) ?? {}
-      if (count > 0)
-        problems.push({ rule, where, says, count, example: example ?? '', advice: PUBLISH_AGAIN, state })
+  const check = async (sql: Sql, groups: readonly Group[]) => {
+    for (const { rules, from } of groups) {
+      throwIfAborted(signal)
+      const counts = rules.map(
+        (rule, index) =>
+          `SELECT ${index} AS index, count(*) AS count, min(example) AS example FROM (${rule.sql})`,
+      )
+      const results = await sql.rows(resultRow, `${from} ${counts.join(' UNION ALL ')}`)
+      for (const [index, { rule, where, says }] of rules.entries()) {
+        const { count = 0, example } = results.find((row) => row.index === index) ?? {}
+        if (count > 0)
+          problems.push({ rule, where, says, count, example: example ?? '', advice: PUBLISH_AGAIN, state })
+      }
     }
   }
+  const evaluated = READ_BY_OTHERS.map(({ name }) => name)
+  await database.exclusively((sql) =>
+    database.interruptibly(signal, async () => {
+      await requireDeclaredColumns(sql, state)
+      await check(sql, OF_TABLES)
+      await withTemporaryViews(sql, READ_BY_OTHERS, evaluated, () => check(sql, OF_VIEWS))
+    }),
+  )
   return { checks: ALL_RULES.length, problems }
 }
 
@@ -99,7 +103,7 @@ export const openParquetVersion = (directory: string): Promise<Database> =>
   withSpill((options) => openParquet(directory, options, ALL_VIEWS))
 
 /** With this, the process stays below 512 MB for a warehouse of any size: the rest spills. */
-export const MEMORY_MAX = '128MB'
+export const OPENING: OpenOptions = { memoryLimit: '160MB', threads: 2 }
 
 /**
  * DuckDB may spill to a temporary directory of the system, because the directory of the published state may be read-only. The temporary
@@ -108,7 +112,7 @@ export const MEMORY_MAX = '128MB'
 const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Promise<Database> => {
   const spill = await makeTemporaryDirectory('verify')
   try {
-    const database = await open({ temporaryDirectory: spill.path, memoryLimit: MEMORY_MAX })
+    const database = await open({ ...OPENING, temporaryDirectory: spill.path })
     const close = async () => {
       await database.close()
       await spill[Symbol.asyncDispose]()

@@ -119,8 +119,6 @@ const baseOptions = {
   storage_compatibility_version: 'v0.10.2',
   // Otherwise DuckDB 1.1 to 1.4 cannot open a file in which a table had no changes since the last checkpoint (decision 0042).
   experimental_metadata_reuse: 'false',
-  // A second thread costs 3 to 17 % more CPU, because a thread that waits for another one keeps its core busy.
-  threads: '1',
 }
 
 /** DuckDB's name of this storage format. */
@@ -132,6 +130,11 @@ export interface OpenOptions {
   readonly temporaryDirectory?: string
   /** The most memory of DuckDB, such as `112MB`; 256 MB by default. Larger operations spill to disk. */
   readonly memoryLimit?: string
+  /**
+   * Threads of DuckDB, 1 by default: a job in the night waits for requests, not for DuckDB. A command for which somebody waits takes 2
+   * (docs/decisions/export-and-sql.md#0104-who-waits-for-an-answer-gets-a-second-thread).
+   */
+  readonly threads?: 1 | 2
   /** The most bytes that may be spilled, such as `4GB`; by default 90 % of the free space. */
   readonly spillLimit?: string
   /** Beside the database itself, statements may open files below these directories, and these files. */
@@ -148,9 +151,10 @@ export interface OpenOptions {
  * the file cannot be locked although nobody holds it.
  */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
-  const { readOnly = false, temporaryDirectory, memoryLimit, spillLimit } = options
+  const { readOnly = false, temporaryDirectory, memoryLimit, spillLimit, threads = 1 } = options
   const instance = await DuckDBInstance.create(file, {
     ...baseOptions,
+    threads: String(threads),
     ...(readOnly ? { access_mode: 'READ_ONLY' } : {}),
     ...(temporaryDirectory === undefined ? {} : { temp_directory: temporaryDirectory }),
     ...(memoryLimit === undefined ? {} : { memory_limit: memoryLimit }),

@@ -49,6 +49,16 @@ test('the rows of all batches are the rows of the result', async () => {
   expect(numbers).toEqual(Array.from({ length: 5_000 }, (_, index) => index))
 })
 
+test.each([
+  [{}, 1],
+  [{ threads: 2 }, 2],
+] as const)('a connection with the options %o has %i threads', async (options, threads) => {
+  await using database = await openDatabase(':memory:', options)
+  const row = z.object({ threads: bigintCell })
+  const SETTING = `SELECT current_setting('threads') AS threads`
+  expect(await database.exclusively((sql) => sql.rows(row, SETTING))).toEqual([{ threads }])
+})
+
 /** Statements that a signal interrupts, on a real connection. */
 
 const ENDLESS = 'SELECT count(*) AS n FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
