@@ -95,7 +95,7 @@ describe('after a sync', () => {
     expect(trial.api.arrivals).toHaveLength(before)
   })
 
-  test('a name in the file that nobody wrote is damage for every command, and no bug', async () => {
+  test('a view or name in the file that nobody wrote is damage for every command, and no bug; views of another version ask for a sync', async () => {
     const trial = synced
     await chmod(trial.published, 0o644)
     const change = async (sql: string) => {
@@ -112,6 +112,15 @@ describe('after a sync', () => {
     expect({ code, problems: json.local.problems }).toMatchObject({
       code: 5,
       problems: [{ rule: 'views_are_declared', example: 'survey_pace' }],
+    })
+    await change(`UPDATE _sync.runs SET version = '0.9.0'`)
+    expect(await verifyJson(trial, ['--local'])).toMatchObject({
+      code: 7,
+      json: {
+        error: {
+          message: expect.stringMatching(/views of fieldwork-sync 0\.9\.0, .*Run fieldwork-sync sync once/),
+        },
+      },
     })
     await change('DROP VIEW survey_overview; ALTER TABLE freshness RENAME COLUMN last_error TO last_errop')
     const report = ['report', '--out', join(trial.warehouse, 'report.html')]

@@ -8,9 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
+import { packageVersion } from '../../base/version.js'
 import { tableName } from '../../model/sync-tables.js'
 import { openPublishedFile, readTables } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
+import { varcharCell } from '../../warehouse/connection/cells.js'
+import type { Sql } from '../../warehouse/connection/database.js'
 import {
   duckdbCause,
   firstLine,
@@ -19,6 +22,7 @@ import {
   unreadable,
 } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
 import { isOwnFault } from '../../warehouse/lifecycle/migrations.js'
 import { differentViews } from '../../warehouse/lifecycle/plain-data.js'
 import { compareFormats } from './check-parquet.js'
@@ -94,6 +98,7 @@ export const checkFile = async (
     await database.exclusively((sql) => database.interruptibly(signal, () => readTables(sql, signal)))
     await database.exclusively((sql) => requireDeclaredColumns(sql, state))
     const views = await database.exclusively(differentViews)
+    if (views.length > 0) await database.exclusively((sql) => requireThisVersion(sql, state))
     const proof = together(
       { checks: 2, states: [state] },
       { problems: problemOfFiles(state, VIEWS_DIFFER, views.map(tableName)) },
@@ -105,6 +110,19 @@ export const checkFile = async (
     if (parquet === null || manifest === null) return checked
     return together(checked, await compareFormats(database, { ...parquet, manifest }, signal))
   })
+}
+
+/** The views of another version are no damage. */
+const requireThisVersion = async (sql: Sql, state: string): Promise<void> => {
+  const [last] = await sql.rows(
+    z.object({ version: varcharCell.nullable() }),
+    `SELECT max_by(version, run_number) AS version FROM ${NUMBERED_RUNS}`,
+  )
+  const version = last?.version ?? packageVersion()
+  if (version !== packageVersion())
+    throw new WarehouseUnusableError(
+      `${state} has the views of fieldwork-sync ${version}, which published it, and this is ${packageVersion()}. Run fieldwork-sync sync once, then fieldwork-sync verify`,
+    )
 }
 
 const VIEWS_DIFFER = {
