@@ -6,8 +6,9 @@ import { realpath } from 'node:fs/promises'
 import { makeTemporaryDirectory } from '../base/temporary-directory.js'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
-import type { Sql } from '../warehouse/connection/database.js'
+import { inTransaction, type Sql } from '../warehouse/connection/database.js'
 import { duckdbCause, isOutOfMemory, unreadable } from '../warehouse/connection/duckdb-error.js'
+import { CutResultError } from '../warehouse/connection/errors.js'
 import { accountsOfSurvey, readAccounts } from '../warehouse/survey-status.js'
 import { ALL_VIEWS, withTemporaryViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
@@ -17,7 +18,7 @@ import { NAMED_QUERIES, type NamedQuery, sqlToCopy } from './query/named.js'
 import { writeFile } from './query/out-file.js'
 import { writeParquet } from './query/parquet.js'
 import { parametersOf, prepare, questionOf } from './query/question.js'
-import { refused, type Statement } from './query/statement.js'
+import { refused, type Statement, throwFailure } from './query/statement.js'
 import { writeTable } from './query/table.js'
 import { textOf } from './query/text.js'
 import { durationOf, limitedIn } from './query/time-limit.js'
@@ -76,14 +77,13 @@ export const query = async (
       const accounts =
         survey === null || named === null ? null : await accountsOfSurvey(sql, survey, published.path)
       const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH
-      return await writeAs(format, sql, statement, {
-        file: file ?? '',
-        write,
-        signal,
-        width,
-        named,
-        accounts,
-      })
+      const writing = { file: file ?? '', write, signal, width, named, accounts }
+      try {
+        return await inTransaction(sql, () => writeAs(format, sql, statement, writing))
+      } catch (error) {
+        if (!(error instanceof CutResultError)) throw error
+        return await throwFailure(sql, statement)
+      }
     })
   const run = async (file: string | null, write: Write): Promise<number> => {
     let hasWritten = false
@@ -94,7 +94,12 @@ export const query = async (
     try {
       return await runIn(question.named === null ? MEMORY : MEMORY_MAX, file, noted)
     } catch (error) {
-      if (hasWritten || !isOutOfMemory(error)) throw error
+      if (!isOutOfMemory(error)) throw error
+      // The rows that were written cannot be taken back. A sort has all rows before the first is written.
+      if (hasWritten)
+        throw refused(
+          `the query needs more than ${MEMORY} of memory after its first rows. Sort the rows, for which it gets ${MEMORY_MAX}, select fewer, or group them`,
+        )
       return await runIn(MEMORY_MAX, file, write)
     }
   }

@@ -19,7 +19,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   const write = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
     database.transaction((sql) => work({ ...sql, account }))
   const read = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
-    database.exclusively((sql) => work({ ...sql, account }))
+    database.transaction((sql) => work({ ...sql, account }))
   let surveysAdded = 0
   return {
     account,

@@ -268,6 +268,32 @@ test.concurrent('a wrong name, value or file is refused in one line', async () =
   expect(await readdir(root)).toEqual([])
 })
 
+test.concurrent('a query that fails after its first rows says why, and leaves no file', async () => {
+  const root = await trial.temporary()
+  // A recursion gives its first rows before it begins with the next ones, here a list of `length` numbers.
+  const late = (length: number) => `WITH RECURSIVE t AS (
+    SELECT i FROM range(1000000) r(i) UNION ALL
+    SELECT len(list(j)) AS i FROM t, range(${length}) r(j) WHERE i = 1 GROUP BY i
+  ) SELECT i FROM t`
+  const failing = [
+    [late(100_000_000), / needs more than (?:32MB of memory after its first rows|256MB of memory)/],
+    [
+      `SELECT i, CASE WHEN i < 900000 THEN 1 ELSE CAST('x' AS INT) END FROM range(1000000) r(i)`,
+      /'x' to INT32/,
+    ],
+  ] as const
+  for (const [sql, says] of failing)
+    for (const out of [[], ['--out', join(root, 'x.csv')]]) {
+      const ended = await trial.runWarm(['query', sql, ...(out.length === 0 ? ['--format', 'csv'] : out)])
+      expect(ended.code, ended.stderr).toBe(2)
+      expect(ended.stdout === '').toBe(out.length > 0)
+      expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1)
+      expect(ended.stderr).toMatch(says)
+      expect(await readdir(root)).toEqual([])
+    }
+  expect((await rowsOf(`${late(10_000_000)} ORDER BY i`, '--format', 'csv')).slice(-10)).toBe('\n10000000\n')
+})
+
 test.concurrent('a file is replaced as a whole, in the format of its name, and nothing is left beside it', async () => {
   const root = await trial.temporary()
   const SQL = 'SELECT id, title, updated_at, _extra FROM surveys ORDER BY id'

@@ -154,6 +154,14 @@ export const ofStatement = async <Result>(work: () => Promise<Result>): Promise<
   }
 }
 
+/** Throws why a statement failed after its first rows: reads all of its rows again, without keeping them. */
+export const throwFailure = async (sql: Sql, statement: Statement): Promise<never> => {
+  await ofStatement(() =>
+    sql.rows(z.unknown(), `SELECT max(hash(t)) FROM ${namedRows(statement)}`, statement.parameters),
+  )
+  throw refused('the query failed after its first rows, but not when it ran again. Run it again')
+}
+
 const LINES_ABOVE = 1
 
 /** DuckDB takes a text without single quotes for a column. */

@@ -13,6 +13,7 @@ import { bigintCell, fromDuckDB, type Parameter, toDuckDB, varcharCell } from '.
 import { createTemporary, literal, withoutPattern } from './ddl.js'
 import { DuckDBInstance } from './duckdb.js'
 import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
+import { CutResultError } from './errors.js'
 
 /** Values of `$name` in a statement. */
 export type NamedParameters = Readonly<Record<string, Parameter>>
@@ -33,7 +34,8 @@ export interface Sql {
   ): Promise<void>
   /**
    * The rows of a large result in batches. Each batch is read, and each row converted, when the caller takes it. A row is an array of cells
-   * in the order of the columns.
+   * in the order of the columns. Call it in a transaction, because DuckDB's client ends a result that fails after its first rows as a
+   * complete one, and only the transaction shows the failure. Throws `CutResultError` then.
    */
   batches<Row>(
     schema: z.ZodType<Row>,
@@ -199,7 +201,8 @@ const onConnection = (file: string, instance: Instance, connection: DuckDBConnec
       try {
         return await work()
       } catch (error) {
-        throw stopping?.aborted === true && isInterrupt(error) ? abortReason(stopping) : error
+        const mayBeStop = isInterrupt(error) || error instanceof CutResultError
+        throw stopping?.aborted === true && mayBeStop ? abortReason(stopping) : error
       }
     })
   const sql = sqlOn(connection, statement, () => stopping !== null && throwIfAborted(stopping))
@@ -313,6 +316,7 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStoppe
           await eventsHandled()
           for (const row of rows) use(parse(schema, row, ROW))
         }
+        await requireComplete(connection)
       }),
     async *batches(schema, sql, parameters = {}) {
       const result = await statement(() => connection.stream(sql, bound(parameters)))
@@ -321,7 +325,7 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStoppe
         const chunk = await statement(() => result.fetchChunk())
         // After an interrupt between two batches, the result looks as if it had ended.
         throwIfStopped()
-        if (chunk === null || chunk.rowCount === 0) return
+        if (chunk === null || chunk.rowCount === 0) return await statement(() => requireComplete(connection))
         yield convertedRows(schema, chunk)
       }
     },
@@ -334,6 +338,14 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStoppe
       statement(async () => {
         if (rows.length > 0) await appendTo(connection, table, await storedColumns(table), rows)
       }),
+  }
+}
+
+const requireComplete = async (connection: DuckDBConnection): Promise<void> => {
+  try {
+    await connection.run('SELECT 1')
+  } catch (error) {
+    throw new CutResultError(error)
   }
 }
 

@@ -8,6 +8,15 @@ export class WarehouseUnusableError extends WarehouseError {
   }
 }
 
+/** A result failed after its first rows. DuckDB's client does not say why. */
+export class CutResultError extends WarehouseUnusableError {
+  constructor(cause: unknown) {
+    super('a result of DuckDB ended before its last row. Check the memory and the disk, then run again', {
+      cause,
+    })
+  }
+}
+
 /** A part of the work database cannot be read. The file is set aside when it is closed, and the next run rebuilds the database. */
 export class WarehouseDamagedError extends WarehouseUnusableError {
   constructor(message: string, options?: ErrorOptions) {

@@ -95,3 +95,16 @@ test('a signal prevents later work, and does not interrupt statements after the 
   await expect(database.interruptibly(controller.signal, work)).rejects.toBe(stopped)
   expect(begun).toBe(1)
 })
+
+test('a result that fails after its first rows is not taken for a complete one', async () => {
+  await using database = await openDatabase(':memory:')
+  const failing = `SELECT CASE WHEN range = 500000 THEN error('late') ELSE range END AS number FROM range(600000)`
+  const each = database.transaction((sql) =>
+    sql.each(z.object({ number: bigintCell }), failing, [], () => undefined),
+  )
+  await expect(each).rejects.toThrow('ended before its last row')
+  const batches = database.transaction(async (sql) => {
+    for await (const batch of sql.batches(z.array(bigintCell), failing)) for (const _ of batch);
+  })
+  await expect(batches).rejects.toThrow('ended before its last row')
+})
