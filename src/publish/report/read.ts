@@ -28,7 +28,7 @@ UNION
 SELECT c.account, c.survey_id
 FROM main.survey_status_changes c
 JOIN ${NEWEST} n ON n.account = c.account
-WHERE epoch_us(c.observed_at) > ${hoursBefore('n.newest_at', RECENT_HOURS)}`
+WHERE c.from_status IS NOT NULL AND epoch_us(c.observed_at) > ${hoursBefore('n.newest_at', RECENT_HOURS)}`
 
 const OF_RECENT = `
   SEMI JOIN (FROM temp.${RECENT}) USING (account, survey_id)`

@@ -1,6 +1,8 @@
 /** The points of the curves are readings that know the number of complete interviews. A curve is level while nothing was observed. */
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { readReport, thinnedDays } from '../../../../src/publish/report/read.js'
+import { bigintCell } from '../../../../src/warehouse/connection/cells.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -59,6 +61,31 @@ test('a state of an older version is read, whatever tables and views it lacks', 
   await run('DROP TABLE main.plan; DROP VIEW main.needs_action; DROP VIEW main.survey_pace')
   const { surveys } = await database.transaction(readReport)
   expect(surveys).toMatchObject([{ survey_id: 1, interviews_count: 5, due_on: null }])
+})
+
+test('a first load does not make closed surveys recent, so the report does not evaluate them', async () => {
+  const { account, database } = await testWarehouse()
+  const closed = { status: 'complete' }
+  await list(account, [survey(1), survey(2), survey(3, closed)], at(0), 'full')
+  await account.commitBundles(
+    [1, 2, 3].map((id) => bundle(id, at(0), [], progress(5))),
+    RUN,
+  )
+  await list(account, [survey(2, { ...closed, updated_at: at(1) })], at(1))
+  await account.commitBundles([bundle(2, at(1), [], progress(6))], RUN)
+  const id = z.object({ survey_id: bigintCell })
+  let evaluated: unknown = null
+  await database.transaction((sql) =>
+    readReport({
+      ...sql,
+      rows: async (schema, text, parameters) => {
+        if (text.includes('temp.report_surveys'))
+          evaluated = await sql.rows(id, 'FROM temp.report_recent_surveys SELECT survey_id ORDER BY ALL')
+        return await sql.rows(schema, text, parameters)
+      },
+    }),
+  )
+  expect(evaluated).toEqual([{ survey_id: 1 }, { survey_id: 2 }])
 })
 
 /** `minute(0)` is on this day since 1970. */
