@@ -1,6 +1,6 @@
 /**
- * The server's own log shows that a sync never exceeds the cap, even if it is killed in a burst and restarted at once, that it uses nearly
- * all of it, and that it bursts where it may. The trials wait for windows, so they run side by side.
+ * The server's own log shows that a sync never exceeds the cap, even if it is killed in a burst and restarted at once, and that it bursts
+ * where it may. The trials wait for windows, so they run side by side.
  */
 
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** When our clock or the server's is wrong for one night, later nights do not rely on its times. */
+/** When our clock is wrong for one night, later nights do not rely on its times. */
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
