@@ -19,19 +19,11 @@ import { createTable, literal, qualified, quote, withoutPattern } from '../../wa
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { refuseNewer } from '../../warehouse/lifecycle/migrations.js'
 import type { PublishedState } from '../../warehouse/lifecycle/rebuild.js'
-import { defineView, type ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { isIntact, type ManifestTable, requireManifest, storedTables } from './manifest.js'
 import { allVersions, parquetDirectory } from './versions.js'
 
-/**
- * The database also has `views`, created by their SQL: published files of views are not read. Throws the error of DuckDB, or
- * `WarehouseUnusableError` without a manifest.
- */
-export const openParquet = async (
-  version: string,
-  options: OpenOptions = {},
-  views: readonly ViewDeclaration[] = [],
-): Promise<Database> => {
+/** The database has no views: published files of views are not read. Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
+export const openParquet = async (version: string, options: OpenOptions = {}): Promise<Database> => {
   const manifest = await requireManifest(version)
   refuseNewer(version, manifest.schema_version)
   const directories = [version, ...(options.directories ?? [])]
@@ -45,7 +37,6 @@ export const openParquet = async (
           `CREATE OR REPLACE VIEW ${qualified(table)} AS SELECT ${columns} FROM ${rowsOf(version, table)}`,
         )
       }
-      for (const view of views) await sql.run(defineView(view))
     })
     return database
   } catch (error) {

@@ -18,15 +18,16 @@ import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
 import { type LocalProof, type Problem, PUBLISH_AGAIN } from './proof.js'
 import { BOOKKEEPING_RULES } from './rules/bookkeeping.js'
 import { HISTORY_RULES, PERIOD_RULES, type Rule, TABLE_RULES, VIEW_RULES } from './rules/rows.js'
+import { surveyParts } from './survey-parts.js'
 
 const RULES_OF_TABLES = [...TABLE_RULES, ...HISTORY_RULES, ...BOOKKEEPING_RULES]
 const RULES_OF_VIEWS = [...VIEW_RULES, ...PERIOD_RULES]
 export const ALL_RULES: readonly Rule[] = [...RULES_OF_TABLES, ...RULES_OF_VIEWS]
 
-/** Views that other views read. Temporary tables of the same names hide them, so that each is evaluated once. */
-const READ_BY_OTHERS = ALL_VIEWS.filter(({ name }) =>
+/** Views that other views read. They become temporary tables, so that each is evaluated once. */
+const EVALUATED = ALL_VIEWS.map(({ name }) => name).filter((name) =>
   ALL_VIEWS.some(({ sql }) => new RegExp(`main\\.${name}\\b`).test(sql)),
-).map((view) => ({ name: view.name, sql: `FROM ${qualified(view)}` }))
+)
 
 /** Rules that one query checks. `from` evaluates the view that they read, if no temporary table has its rows. */
 interface Group {
@@ -37,7 +38,7 @@ interface Group {
 const OF_TABLES: readonly Group[] = RULES_OF_TABLES.map((rule) => ({ rules: [rule], from: '' }))
 const OF_VIEWS: readonly Group[] = ALL_VIEWS.map((view) => ({
   rules: RULES_OF_VIEWS.filter(({ where }) => where === view.name),
-  from: READ_BY_OTHERS.some(({ name }) => name === view.name)
+  from: EVALUATED.includes(view.name)
     ? ''
     : `WITH ${quote(view.name)} AS MATERIALIZED (FROM ${qualified(view)})`,
 }))
@@ -55,7 +56,7 @@ export const checkTables = async ({
   database,
   signal,
 }: OpenState): Promise<Pick<LocalProof, 'checks' | 'problems'>> => {
-  const problems: Problem[] = []
+  const problems = new Map<Rule, Problem>()
   const check = async (sql: Sql, groups: readonly Group[]) => {
     for (const { rules, from } of groups) {
       throwIfAborted(signal)
@@ -63,29 +64,33 @@ export const checkTables = async ({
         (rule, index) =>
           `SELECT ${index} AS index, count(*) AS count, min(example) AS example FROM (${rule.sql})`,
       )
-      const results = await sql.rows(resultRow, `${from} ${counts.join(' UNION ALL ')}`)
-      for (const [index, { rule, where, says }] of rules.entries()) {
-        const { count = 0, example } = results.find((row) => row.index === index) ?? {}
-        if (count > 0)
-          problems.push({ rule, where, says, count, example: example ?? '', advice: PUBLISH_AGAIN, state })
+      for (const found of await sql.rows(resultRow, `${from} ${counts.join(' UNION ALL ')}`)) {
+        const rule = rules[found.index]
+        if (rule === undefined || found.count === 0) continue
+        const { count, example } = problems.get(rule) ?? { count: 0, example: found.example ?? '' }
+        const { rule: name, where, says } = rule
+        problems.set(rule, {
+          ...{ rule: name, where, says, advice: PUBLISH_AGAIN, state },
+          ...{ count: count + found.count, example },
+        })
       }
     }
   }
-  const evaluated = READ_BY_OTHERS.map(({ name }) => name)
   await database.exclusively((sql) =>
     database.interruptibly(signal, async () => {
       await requireDeclaredColumns(sql, state)
       await check(sql, OF_TABLES)
-      await withTemporaryViews(sql, READ_BY_OTHERS, evaluated, () => check(sql, OF_VIEWS))
+      for (const tables of await surveyParts(sql))
+        await withTemporaryViews(sql, [...tables, ...ALL_VIEWS], EVALUATED, () => check(sql, OF_VIEWS))
     }),
   )
-  return { checks: ALL_RULES.length, problems }
+  return { checks: ALL_RULES.length, problems: ALL_RULES.flatMap((rule) => problems.get(rule) ?? []) }
 }
 
 const resultRow = z.object({ index: bigintCell, count: bigintCell, example: varcharCell.nullable() })
 
 /** Older versions published other columns, which the rules do not know. */
-export const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> => {
+const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> => {
   const paths = await columnPaths(sql)
   const lacking = ALL_TABLES.flatMap(({ schema, name, columns }) =>
     columns.map((column) => `${schema}.${name}.${column.name}`),
@@ -100,7 +105,7 @@ export const openDatabaseFile = (file: string): Promise<Database> =>
   withSpill((options) => openPublishedFile(file, options))
 
 export const openParquetVersion = (directory: string): Promise<Database> =>
-  withSpill((options) => openParquet(directory, options, ALL_VIEWS))
+  withSpill((options) => openParquet(directory, options))
 
 /** With this, the process stays below 512 MB for a warehouse of any size: the rest spills. */
 export const OPENING: OpenOptions = { memoryLimit: '160MB', threads: 2 }
