@@ -116,6 +116,8 @@ const SAMPLED: readonly SampledFault[] = [
         `DELETE FROM ${table}_history WHERE survey_id = ${id}`,
       ]),
       `DELETE FROM survey_progress_reconstructed WHERE survey_id = ${id}`,
+      `DELETE FROM survey_progress_by_day WHERE survey_id = ${id}`,
+      `DELETE FROM survey_forecasts WHERE survey_id = ${id}`,
       `DELETE FROM freshness WHERE survey_id = ${id}`,
       `DELETE FROM _sync.tasks WHERE survey_id = ${id}`,
     ],
@@ -148,7 +150,7 @@ const SAMPLED: readonly SampledFault[] = [
     table: 'survey_progress',
     statements: (id) => [
       `DELETE FROM survey_progress_history WHERE survey_id = ${id} AND observed_at > (SELECT min(observed_at) FROM survey_progress_history WHERE survey_id = ${id})`,
-      `INSERT INTO survey_progress BY NAME SELECT * EXCLUDE (observed_at), observed_at AS _first_seen_at, observed_at AS _observed_at FROM survey_progress_history WHERE survey_id = ${id}`,
+      `INSERT INTO survey_progress BY NAME SELECT * EXCLUDE (observed_at, day, day_before), observed_at AS _first_seen_at, observed_at AS _observed_at FROM survey_progress_history WHERE survey_id = ${id}`,
       `DELETE FROM survey_progress WHERE survey_id = ${id} AND _observed_at > (SELECT min(observed_at) FROM survey_progress_history WHERE survey_id = ${id})`,
     ],
   },
