@@ -95,12 +95,13 @@ export const readPublished = async <Result>(
   signal: AbortSignal,
   read: (database: Database) => Promise<Result>,
 ): Promise<Result> => {
-  // By default DuckDB spills beside the published file, where a reader may have no right to write.
+  // By default DuckDB spills beside the published file, where a reader may have no right to write. Without a directory it does not spill.
   await using spill = await makeTemporaryDirectory('read').catch(() => null)
-  const options: OpenOptions = { threads: 2, ...(spill !== null && { temporaryDirectory: spill.path }) }
-  await using database = await open(file, options).catch((error: unknown) => {
-    throw unreadable(path, error)
-  })
+  await using database = await open(file, { threads: 2, temporaryDirectory: spill?.path ?? '' }).catch(
+    (error: unknown) => {
+      throw unreadable(path, error)
+    },
+  )
   try {
     return await database.interruptibly(signal, () => read(database))
   } catch (error) {
