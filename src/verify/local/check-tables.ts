@@ -68,11 +68,8 @@ export const checkTables = async ({
         const rule = rules[found.index]
         if (rule === undefined || found.count === 0) continue
         const { count, example } = problems.get(rule) ?? { count: 0, example: found.example ?? '' }
-        const { rule: name, where, says } = rule
-        problems.set(rule, {
-          ...{ rule: name, where, says, advice: PUBLISH_AGAIN, state },
-          ...{ count: count + found.count, example },
-        })
+        const { sql: _, ...named } = rule
+        problems.set(rule, { ...named, advice: PUBLISH_AGAIN, state, count: count + found.count, example })
       }
     }
   }
