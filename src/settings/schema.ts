@@ -82,7 +82,9 @@ const choice = <const T extends readonly string[]>(byDefault: T[number], choices
 
 /** Keys that belong together. With `prefault({})`, an absent section gets the defaults of all its keys. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.object(shape, { error: 'must be a section with its own keys, one per line' })
+  z.object(shape, { error: `must be a section with keys such as ${someKeys(shape)}, one per line` })
+
+const someKeys = (shape: z.ZodRawShape): string => Object.keys(shape).slice(0, 2).join(' and ')
 
 /** A setting that is null if it is absent. */
 const orNull = <Schema extends z.ZodType>(schema: Schema) =>

@@ -4,6 +4,7 @@
  * each publish writes, with time, CPU and memory. The argument is another number of surveys.
  */
 import { systemClock } from '../../dist/base/clock.js'
+import { PUBLISHED_VIEWS } from '../../dist/model/publish-formats.js'
 import { createLacks } from '../../dist/publish/file-system-lacks.js'
 import { readManifest } from '../../dist/publish/parquet/manifest.js'
 import { createParquetPublisher } from '../../dist/publish/parquet/publisher.js'
@@ -17,7 +18,8 @@ await inDirectory(async (directory) => {
   const world = { surveys: SURVEYS, sources: 3, nights: 1, versions: [1, 1], createdOver: 1_826 }
   const database = await openHistory(directory, world)
   const lacks = createLacks(log)
-  const publisher = createParquetPublisher({ database, directory, clock: systemClock, log, lacks })
+  const views = PUBLISHED_VIEWS
+  const publisher = createParquetPublisher({ database, directory, clock: systemClock, views, log, lacks })
   const row = table(
     'publish                      |   files written|   MiB written|seconds:1|CPU seconds:1|memory MiB:1',
   )

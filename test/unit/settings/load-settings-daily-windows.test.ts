@@ -21,7 +21,7 @@ test('each key of daily windows has a default', async () => {
 test.each([
   ['{days: 0}', '.days must be a whole number from 1 to 60, not 0'],
   ['{time_zone: UTC}', '.time_zone is not a setting'],
-  ['true', ' must be a section with its own keys, one per line'],
+  ['true', ' must be a section with keys such as days and sources, one per line'],
 ])('%s is reported with its line', async (value, problem) => {
   expect(await problemsOf({ yaml: `refresh:\n  daily_windows: ${value}\n`, env: ACCOUNT_ENV })).toEqual([
     expect.stringContaining(`:2: refresh.daily_windows${problem}`),

@@ -249,7 +249,11 @@ describe('a value that another source replaces', () => {
   })
 
   test.each([
-    ['warehouse: /data', { FIELDWORK_SYNC_WAREHOUSE: '/w' }, 'warehouse must be a section with its own keys'],
+    [
+      'warehouse: /data',
+      { FIELDWORK_SYNC_WAREHOUSE: '/w' },
+      'warehouse must be a section with keys such as directory, one per line',
+    ],
     ['accounts: {}', ACCOUNT_ENV, 'accounts must be a list of accounts'],
   ])('is still checked if it has no place for the other: %j', async (yaml, env, problem) => {
     const found = await problemsOf({ yaml, env: { ...ACCOUNT_ENV, ...env } })

@@ -41,8 +41,8 @@ describe('the settings file', () => {
       'rate_limit: {requests: 9}': '1: rate_limit is not a setting; did you mean accounts[].rate_limit?',
       'colour: red': '1: colour is not a setting; remove it',
       'warehouse:\n  dir: x': '2: warehouse.dir is not a setting; remove it',
-      'refresh: 7d': '1: refresh must be a section with its own keys, one per line',
-      '- a': '1: the file must be a section with its own keys, one per line',
+      'refresh: 7d': '1: refresh must be a section with keys such as max_age and weights, one per line',
+      '- a': '1: the file must be a section with keys such as accounts and allow_insecure_http, one per line',
       'contract: evolve\ncontract: freeze': '2: is not valid YAML here: Map keys must be unique',
       'discover:\n  overlap: 2d': '2: discover.overlap must be from 0s to 1d, not "2d"',
       'publish: [duckdb, delta]':
