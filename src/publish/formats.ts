@@ -16,6 +16,7 @@ import {
 import type { Publisher } from '../model/warehouse.js'
 import type { Database, OpenOptions } from '../warehouse/connection/database.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
+import { readLastRun } from '../warehouse/history/runs.js'
 import type { PublishedPlace, PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import { createDuckdbPublisher, findPublishedFile, openPublishedFile } from './duckdb.js'
 import { createLacks } from './file-system-lacks.js'
@@ -95,19 +96,36 @@ export interface Published extends Pick<Format, 'open' | 'isDirectory'> {
   readonly atMs: number
 }
 
-/** The first existing state of the `preferred` formats, or of any other format; null if nothing is published. Throws a `WarehouseError`. */
+/**
+ * The published state with the most recorded runs: a run may leave a format out, and a backup may lie in the place of one. Of equal ones, the
+ * first of the `preferred` formats, or of any other; null if nothing is published. Throws a `WarehouseError`.
+ */
 export const findPublished = async (
   directory: string,
   preferred: readonly PublishFormat[],
 ): Promise<Published | null> => {
-  for (const format of [...preferred.filter(isStateFormat), ...STATE_FORMATS]) {
+  const found: Published[] = []
+  for (const format of new Set([...preferred.filter(isStateFormat), ...STATE_FORMATS])) {
     const { dated, open, isDirectory } = FORMATS[format]
     const path = publishedPath(directory, format)
     const stats = await stat(dated(path)).catch((error: unknown) => {
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
       throw unreadable(path, error)
     })
-    if (stats !== null) return { path, file: path, open, isDirectory, atMs: stats.mtimeMs }
+    if (stats !== null) found.push({ path, file: path, open, isDirectory, atMs: stats.mtimeMs })
   }
-  return null
+  const [first = null, ...others] = found
+  if (first === null || others.length === 0) return first
+  // The command reports why the first one cannot be read, and does not need the others.
+  let newest = { state: first, runs: await countRuns(first).catch(() => Number.POSITIVE_INFINITY) }
+  for (const state of others) {
+    const runs = await countRuns(state).catch(() => 0)
+    if (runs > newest.runs) newest = { state, runs }
+  }
+  return newest.state
+}
+
+const countRuns = async ({ file, open }: Published): Promise<number> => {
+  await using database = await open(file)
+  return (await database.exclusively(readLastRun)).runs
 }

@@ -1,3 +1,5 @@
+import { copyFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { NO_ACCOUNT, refusing, scriptedSurvey, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
 import { openSynced, openTrial } from '../support/command/trial.js'
@@ -53,6 +55,31 @@ const namesIn = (value: unknown): string[] =>
       ])
 
 describe('status', () => {
+  test.concurrent('says how the last run ended, and reads the newest state, whatever lies in the place of a format', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const both = await trial.settings({ publish: ['duckdb', 'parquet'] })
+    expect(await trial.runWarm(['sync', ...both])).toMatchObject({ code: 0 })
+    const backup = join(await trial.temporary(), 'yesterday.duckdb')
+    await copyFile(trial.published, backup)
+    trial.api.hook = refusing(trial.api, 401)
+    expect(await trial.runWarm(['sync', '--publish', 'parquet'])).toMatchObject({ code: 4 })
+    const failed = { code: 4, stdout: expect.stringMatching(/^FAILED \d+ \w+ ago: the API refused the cred/) }
+    const runs = ['query', '--format', 'csv', 'SELECT count(*) AS runs FROM _sync.runs']
+    const parquet = { stdout: expect.stringContaining(join(trial.warehouse, 'parquet/current')) }
+    for (const flags of [[], both]) {
+      expect(await trial.runWarm(['status', '--check', ...flags])).toMatchObject(failed)
+      expect(await trial.runWarm(['status', ...flags])).toMatchObject(parquet)
+      expect(await trial.runWarm([...runs, ...flags])).toMatchObject({ code: 0, stdout: 'runs\n2\n' })
+    }
+    expect(await trial.runWarm(['sync', ...both])).toMatchObject({ code: 4 })
+    expect(await trial.runWarm(runs)).toMatchObject({ stdout: 'runs\n3\n' })
+    expect((await trial.runWarm(['status'])).stdout).toContain(trial.published)
+    await rm(join(trial.warehouse, 'parquet'), { recursive: true })
+    await rm(trial.published)
+    await copyFile(backup, trial.published)
+    expect(await trial.runWarm(['status', '--check'])).toMatchObject(failed)
+  })
+
   test.concurrent('reports complete, partial and failed runs, as text and as JSON; --check exits as they did', async (context) => {
     const trial = await openSynced(context, [
       scriptedSurvey(1),

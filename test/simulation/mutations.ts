@@ -103,7 +103,7 @@ const MUTATIONS = `
 - budget.admitParts();
 + budget.admitParts(); if (allowance !== null) allowance.take = () => undefined;
 @@ commands/status/verdict.js @@ the verdict is that of the last published run
-- last === null || isPublished(last, all) ? null : last
+- last === null || isShown(last, all) ? null : last
 + null
 @@ sync/outcome.js @@ a partial run exits 0
 - const codes = ends.map(({ exitCode }) => exitCode);

@@ -46,14 +46,14 @@ export const verdictOf = (all: readonly Sync[], basis: VerdictBasis): Verdict =>
   const hasNames = syncs.length + unread.length > 1
   const nameOf = (account: string) => (hasNames ? ` (account ${account})` : '')
   const { last, running } = basis.runs
-  const unpublished = last === null || isPublished(last, all) ? null : last
-  const isShown = (account: string) => unpublished === null || !unpublished.accounts.includes(account)
+  const unshown = last === null || isShown(last, all) ? null : last
+  const counts = (account: string) => unshown === null || !unshown.accounts.includes(account)
   const verdicts = [
-    ...(unpublished === null ? [] : [verdictOfUnpublished(unpublished, syncs, nowMs, maxAgeMs)]),
+    ...(unshown === null ? [] : [verdictOfUnshown(unshown, syncs, nowMs, maxAgeMs)]),
     ...syncs
-      .filter(({ account }) => isShown(account))
+      .filter(({ account }) => counts(account))
       .map((sync) => verdictOfAccount(sync, nameOf(sync.account), nowMs, maxAgeMs)),
-    ...unread.filter(isShown).map((account) => neverEnded(nameOf(account))),
+    ...unread.filter(counts).map((account) => neverEnded(nameOf(account))),
   ]
   const worst = verdicts.reduce(
     (worstSoFar, verdict) => (isWorse(verdict, worstSoFar) ? verdict : worstSoFar),
@@ -65,12 +65,12 @@ export const verdictOf = (all: readonly Sync[], basis: VerdictBasis): Verdict =>
 }
 
 /**
- * Whether the published state shows how the run ended, also if the end could not be recorded. In a bucket, a run publishes before its end.
+ * Whether the published state shows how the run ended, also if the end could not be recorded. The state may be an older one: a format that
+ * this run left out, or a backup. In a bucket, a run publishes before its end.
  */
-const isPublished = ({ isPublished, endedAt, runId, accounts }: LastRun, syncs: readonly Sync[]): boolean =>
-  isPublished ||
-  (endedAt === null &&
-    accounts.every((name) => syncs.some(({ account, run_id }) => account === name && run_id === runId)))
+const isShown = ({ isPublished, endedAt, runId, accounts }: LastRun, syncs: readonly Sync[]): boolean =>
+  (isPublished || endedAt === null) &&
+  accounts.every((name) => syncs.some(({ account, run_id }) => account === name && run_id === runId))
 
 const isAmong = (name: string, syncs: readonly Sync[]) => syncs.some(({ account }) => account === name)
 
@@ -100,13 +100,8 @@ const othersText = (verdicts: readonly Verdict[]): string => {
   return others <= 0 ? '' : `; ${counted(others, 'other account')} ${others === 1 ? 'is' : 'are'} not OK`
 }
 
-/** A run whose end the published state does not show: it could not publish, or was killed. */
-const verdictOfUnpublished = (
-  run: LastRun,
-  syncs: readonly Sync[],
-  nowMs: number,
-  maxAgeMs: number,
-): Verdict => {
+/** A run whose end the published state does not show: it could not publish, was killed, or published another state than this one. */
+const verdictOfUnshown = (run: LastRun, syncs: readonly Sync[], nowMs: number, maxAgeMs: number): Verdict => {
   if (run.endedAt === null || run.exitCode === null) {
     const [seen, began] = [run.seenAt, run.startedAt].map((at) => when(nowMs - instantToMs(at)))
     return {
@@ -118,9 +113,10 @@ const verdictOfUnpublished = (
   }
   const own = syncs.filter(({ account }) => run.accounts.includes(account))
   const ends = own.map(({ complete_at }) => complete_at)
+  const why = run.reason ?? 'no reason is recorded'
   const sync = {
     exit_code: run.exitCode,
-    reason: `not published (exit ${run.exitCode}): ${run.reason ?? 'no reason is recorded'}`,
+    reason: run.isPublished ? why : `not published (exit ${run.exitCode}): ${why}`,
     error_code: run.errorCode,
     ended_at: run.endedAt,
     complete_at: ends.reduce(

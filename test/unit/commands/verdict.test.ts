@@ -70,12 +70,24 @@ test('a run that is not published counts for its accounts, and a partial one may
     'LATE: the last complete run ended 60 d ago; the last run: not published (exit 3): stopped',
   ])
   // A published state shows it, or the failure of an account that this run left out is worse.
-  expect(stateOf(syncs, [], lastRun({ isPublished: true }))).toEqual(stateOf(syncs))
+  expect(stateOf(syncs, [], lastRun({ isPublished: true, runId: 'acme-1' }))).toEqual(stateOf(syncs))
   const broken = { ...sync('globex', 0), exit_code: 7, reason: 'worse' }
   expect(stateOf([sync('acme', 12), broken], [], stopped)).toEqual([
     7,
     expect.stringMatching(/^FAILED .* \(account globex\): worse/),
   ])
+})
+
+test('a published run counts by its own end if the state is another one', () => {
+  const syncs = [sync('acme', 12), sync('globex', 11)]
+  const failed = [7, expect.stringMatching(/^FAILED 30 min ago: no space; next: correct/)]
+  expect(stateOf(syncs, [], lastRun({ isPublished: true }))).toEqual(failed)
+  expect(stateOf(syncs, [], lastRun({ isPublished: true, runId: 'globex-1' }))).toEqual(failed)
+  const complete = { isPublished: true, exitCode: 0, errorCode: null, reason: null }
+  expect(stateOf(syncs, [], lastRun(complete))).toEqual(stateOf(syncs))
+  expect(stateOf([sync('acme', 12, OLD)], [], lastRun(complete))[1]).toMatch(
+    /^LATE: the last complete run ended/,
+  )
 })
 
 test('times do not say which run is the last, and a run without a recorded end is published as a whole', () => {
