@@ -93,3 +93,47 @@ test('before the first reading, reconstructed days count', async () => {
   expect(found[4]).toEqual([10, 2, 23, 7])
   expect(found[12]).toEqual([40, 8, 40, 8])
 })
+
+test('an account that is no longer read adds what it gained within these days, and no days', async () => {
+  const { account, database, rows } = await emptyWarehouse()
+  const other = accountWarehouse(database, 'bolt')
+  const totals = async () => (await rows(FIELD_GAINS)).map((row) => Object.values(row).map(Number))
+  for (const each of [account, other]) await list(each, [survey(1)], at(1), 'full')
+  for (let night = 1; night <= 20; night += 1) {
+    await account.commitBundles([bundle(1, at(night), [], progress(5 * night))], RUN)
+    if (night <= 6) await other.commitBundles([bundle(1, at(night), [], progress(100 * night))], RUN)
+    if (night === 6) expect(await totals()).toEqual([[105, 1, 525, 5]])
+    // Seven days back, on the second, it had 200.
+    if (night === 9) expect(await totals()).toEqual([[5, 1, 35 + 400, 7]])
+  }
+  expect(await totals()).toEqual([[5, 1, 35, 7]])
+})
+
+test('a few surveys that were read later in the day do not make a day of their own', async () => {
+  const { account, database, rows } = await emptyWarehouse()
+  const other = accountWarehouse(database, 'bolt')
+  const ids = [1, 2, 3, 4, 5]
+  const totals = async () => (await rows(FIELD_GAINS)).map((row) => Object.values(row).map(Number))
+  await list(
+    account,
+    ids.map((id) => survey(id)),
+    hourOf(1, 1),
+    'full',
+  )
+  await list(other, [survey(1)], hourOf(1, 1), 'full')
+  for (let day = 1; day <= 12; day += 1) {
+    const read = (id: number) => bundle(id, hourOf(day, 2), [], progress(20 * day))
+    await account.commitBundles(ids.map(read), RUN)
+    await other.commitBundles([read(1)], RUN)
+  }
+  const all = [[6 * 20, 1, 6 * 140, 7]]
+  expect(await totals()).toEqual(all)
+  await account.commitBundles([bundle(3, hourOf(12, 15), [], progress(251))], RUN)
+  await other.commitBundles([bundle(1, hourOf(12, 15), [], progress(252))], RUN)
+  expect(await totals()).toEqual(all)
+})
+
+test('the last gain of the last survey counts after its end', async () => {
+  const found = await gainsAfter([{ nights: [20, 25, 31], status: 'complete' }], [1, 2, 3])
+  expect(found[3]).toEqual([6, 1, 11, 2])
+})
