@@ -122,8 +122,8 @@ const driftOf = ({ drift, hasAccounts }: Digest): readonly string[] => {
 }
 
 const totalsOf = ({ inField, interviews, interviewDays: days }: Digest): string => {
-  const period = days === null || days === 1 ? '24 hours' : `${days} days`
-  const gained = interviews === null ? '' : `, ${counted(interviews, 'interview')} in the last ${period}`
+  const period = days === null || days === 1 ? 'on the last day' : `in the last ${days} days`
+  const gained = interviews === null ? '' : `, ${counted(interviews, 'interview')} ${period}`
   return `${counted(inField, 'survey')} in the field${gained}`
 }
 

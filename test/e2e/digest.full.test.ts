@@ -147,7 +147,7 @@ test.concurrent('digests of many nights tell each item once, and again only if i
     const [totals] = await trial.rows(
       `SELECT count(*) || ' surveys in the field' || coalesce(', ' || (
           SELECT sum(gained) FROM progress_daily WHERE day = (SELECT max(progress_day) FROM freshness)
-        ) || ' interviews in the last 24 hours', '') AS line
+        ) || ' interviews on the last day', '') AS line
         FROM survey_pace WHERE status IN ('fieldwork', 'deviating_from_specs')`,
     )
     expect(unlinked(chat.text).split('\n')).toEqual([

@@ -39,7 +39,7 @@ test('it counts surveys in its first line, and has a line for each reason', () =
 • Brand tracker · paused for 2 days
   https://files.example.com/a_b*c.html#acme/2
 
-1,200 surveys in the field, 3,456 interviews in the last 24 hours
+1,200 surveys in the field, 3,456 interviews on the last day
 Report: https://files.example.com/a_b*c.html`,
   )
 })
@@ -55,6 +55,12 @@ test('one of each is singular; what is not known is left out; accounts are named
 
 1 survey in the field`,
   )
+})
+
+test('the gain says how many days it is of', () => {
+  const totals = (interviewDays: number) => digestText(digestOf([], { interviewDays })).split('\n').at(-1)
+  expect(totals(1)).toBe('1,200 surveys in the field, 3,456 interviews on the last day')
+  expect(totals(3)).toBe('1,200 surveys in the field, 3,456 interviews in the last 3 days')
 })
 
 test('a card shows in colour what somebody should act on', () => {
@@ -84,7 +90,7 @@ test('the subject says when all surveys that need action are new, and when only 
 
 • new in the answers of the API: survey.priority, survey.status "archived", survey.a and 1 more
 
-1,200 surveys in the field, 3,456 interviews in the last 24 hours`,
+1,200 surveys in the field, 3,456 interviews on the last day`,
   )
   const many = ['a', 'b', 'c', 'd', 'e'].map((account) => ({ account, names: ['survey.<b>x'] }))
   const { text } = JSON.parse(digestChat(digestOf([], { drift: many, hasAccounts: true })))
@@ -194,7 +200,7 @@ test('nothing of the API is Markdown or a function in a card, which its clients 
   // A text block has Markdown.
   const blocks = content.body.filter(({ type }: { type: string }) => type === 'TextBlock')
   expect(blocks.map(({ text }: { text: string }) => text)).toEqual([
-    '1,200 surveys in the field, 3,456 interviews in the last 24 hours',
+    '1,200 surveys in the field, 3,456 interviews on the last day',
   ])
   expect(JSON.stringify(content)).not.toContain('{{')
 })
