@@ -19,7 +19,7 @@ export const forecastAccuracy: ViewDeclaration = {
     ...columnsFrom(surveyForecasts, ['day', 'expected_on', 'expected_from', 'expected_to']),
     ...columnsOf({
       reached_on: date.orNull(
-        'First day of fieldwork on which the survey had reached its target; null = not yet',
+        'First day of fieldwork from this day on, on which the survey had reached its target; null = not yet',
       ),
       days_before: bigint.orNull('reached_on - day: how long before that the forecast was made'),
       days_late: bigint.orNull(
@@ -31,10 +31,9 @@ export const forecastAccuracy: ViewDeclaration = {
     }),
   ],
   sql: `WITH reached AS (
-  SELECT account, survey_id, min("day") AS reached_on
+  SELECT DISTINCT account, survey_id, "day" AS reached_on
   FROM main.survey_progress_history
   WHERE interviews_count >= sample_size AND sample_size > 0
-  GROUP BY ALL
 )
 SELECT
   f.account,
@@ -53,6 +52,7 @@ SELECT
       THEN r.reached_on >= f.expected_from AND coalesce(r.reached_on <= f.expected_to, true)
   END AS is_inside
 FROM main.survey_forecasts f
-LEFT JOIN reached r ON r.account = f.account AND r.survey_id = f.survey_id AND r.reached_on >= f."day"
+-- After the target was raised, or complete interviews were taken back, a survey reaches it again.
+ASOF LEFT JOIN reached r ON r.account = f.account AND r.survey_id = f.survey_id AND r.reached_on >= f."day"
 LEFT JOIN main.surveys s ON s.account = f.account AND s.id = f.survey_id`,
 }

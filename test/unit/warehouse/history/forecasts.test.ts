@@ -47,6 +47,32 @@ test('each day of fieldwork has one forecast, which says how many days it was of
   ])
 })
 
+test('each forecast is held against the first day from its own on, also after the target was raised or complete ones were taken back', async () => {
+  const { account, database, cells } = await emptyWarehouse()
+  await list(account, [survey(1), survey(2)], hourOf(1, 0), 'full')
+  const target = (day: number) => (day < 6 ? 40 : 70)
+  // The first survey reaches 40 on the fourth day and 70 on the seventh. The second one reaches 40 on the fourth, and again on the seventh.
+  const second = [10, 20, 30, 40, 32, 36, 44]
+  for (const day of [1, 2, 3, 4, 5, 6, 7]) {
+    const readings = [
+      bundle(1, hourOf(day, 14), [], progress(10 * day, { sample_size: target(day) })),
+      bundle(2, hourOf(day, 14), [], progress(second[day - 1] ?? 0, { sample_size: 40 })),
+    ]
+    await account.commitBundles(readings, RUN)
+    await storeForecasts(database)
+  }
+  expect(
+    await cells(
+      `SELECT survey_id, strftime("day", '%d'), strftime(reached_on, '%d') FROM forecast_accuracy ORDER BY ALL`,
+    ),
+  ).toEqual([
+    ...['01', '02', '03'].map((day) => [1, day, '04']),
+    [1, '06', '07'],
+    ...['01', '02', '03'].map((day) => [2, day, '04']),
+    ...['05', '06'].map((day) => [2, day, '07']),
+  ])
+})
+
 test('a forecast is neither inside nor outside of its interval before the target is reached', async () => {
   const { account, database, cells } = await emptyWarehouse()
   await list(account, [survey(1)], hourOf(1, 0), 'full')
