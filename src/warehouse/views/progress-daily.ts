@@ -13,7 +13,7 @@ import {
   surveyProgressHistory,
   surveys,
 } from '../../model/tables.js'
-import { clockAt, localDay } from '../history/days.js'
+import { clockAt, fieldworkDayOf, localDay } from '../history/days.js'
 import { gainOf } from './pace.js'
 import {
   inferredSourceObservations,
@@ -38,7 +38,7 @@ const DAY_FIELDS = columnsOf({
     'Complete interviews gained since the known day before; if survey_progress_by_day has the day, those of the interviews that started on it; on the first known day those since it was created if the survey or account had been read before that, else null; negative if some failed a quality check',
   ),
   gained_days: bigint.orNull(
-    'How many days the gain covers, up to this one: more than 1 if the days before were not read; null without a gain',
+    'How many days the gain covers, up to this one: more than 1 if the days before were not read, or passed since it was created; null without a gain',
   ),
 })
 
@@ -59,7 +59,7 @@ export const NEW_SURVEYS_STEP = `first_listings AS (
   GROUP BY account
 ),
 new_surveys AS (
-  SELECT s.account, s.id AS survey_id
+  SELECT s.account, s.id AS survey_id, s.created_at
   FROM main.surveys s
   JOIN first_listings f ON f.account = s.account AND s.created_at > f.listed_at
 )`
@@ -79,7 +79,7 @@ first_readings AS (
   GROUP BY ALL
 ),
 later_sources AS (
-  SELECT a.account, a.survey_id, a.id AS sample_source_id
+  SELECT a.account, a.survey_id, a.id AS sample_source_id, a.created_at
   FROM main.sample_sources a
   JOIN first_readings f ON f.account = a.account AND f.survey_id = a.survey_id AND a.created_at > f.observed_at
 )`
@@ -90,7 +90,7 @@ ${LATER_SOURCES_STEPS},
 new_sources AS (
   FROM later_sources
   UNION
-  SELECT a.account, a.survey_id, a.id
+  SELECT a.account, a.survey_id, a.id, a.created_at
   FROM main.sample_sources a
   JOIN new_surveys n ON n.account = a.account AND n.survey_id = a.survey_id
 )`
@@ -167,15 +167,21 @@ shown_periods AS (
   LEFT JOIN unread_days u USING (${keys}, observed_at)
   LEFT JOIN survey_ends e ON e.account = p.account AND e.survey_id = p.survey_id
 ),
+-- As if the record had been read when it was created.
+new_records AS (
+  SELECT r.*, true AS is_new, ${fieldworkDayOf('r.created_at')} AS created_by
+  FROM ${newRecords} r
+  ${clockAt('r.created_at')}
+),
 first_gains AS (
   SELECT
     *,
     -- Not by the third argument of lag: DuckDB 2.0 makes it null here.
     CASE WHEN is_new AND row_number() OVER earlier = 1 THEN 0 ELSE lag(interviews_count) OVER earlier END AS count_before,
     ${gainOf('interviews_count', 'count_before')} AS gained_first,
-    coalesce("day" - coalesce(lag(last_day) OVER earlier, day_before), 1) AS days_first
+    greatest(1, coalesce("day" - coalesce(lag(last_day) OVER earlier, created_by, day_before), 1)) AS days_first
   FROM shown_periods
-  LEFT JOIN (SELECT *, true AS is_new FROM ${newRecords}) USING (${keys})
+  LEFT JOIN new_records USING (${keys})
   WHERE last_day >= "day"
   WINDOW earlier AS (PARTITION BY ${keys} ORDER BY observed_at ASC)
 ),

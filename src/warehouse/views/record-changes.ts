@@ -101,6 +101,7 @@ new_records AS (
   SELECT account, survey_id, CAST(NULL AS BIGINT) AS sample_source_id
   FROM new_surveys
   UNION ALL
+  SELECT account, survey_id, sample_source_id
   FROM later_sources
 ),
 ${eventSteps('survey', surveysHistory, 'id', 'CAST(NULL AS BIGINT)')},

@@ -22,7 +22,7 @@ const read = (
     progress: progress(complete),
     at: at(day, hour),
   }))
-  const rows = entries.map(([id, { createdOn }]) => source(Number(id), { created_at: at(createdOn, 12) }))
+  const rows = entries.map(([id, { createdOn }]) => source(Number(id), { created_at: at(createdOn, 11) }))
   const all = entries.reduce((total, [, { complete }]) => total + complete, 0)
   return account.commitBundles(
     [bundle(surveyId, at(day, hour), rows, progress(all), { sourceProgress })],
@@ -175,4 +175,31 @@ test('with daily_windows, the days of a closed survey have the interviews that s
   const GAINED = `SELECT strftime("day", '%d'), gained FROM progress_daily d ORDER BY d."day"`
   expect(await cells(GAINED)).toEqual(gains)
   expect(await cells(GAINED.replace('progress_daily', 'source_progress_daily'))).toEqual(gains)
+})
+
+test('what was created while nothing was read says how many days its first gain covers', async () => {
+  const { account, cells } = await emptyWarehouse()
+  await list(account, [survey(1, { created_at: at(1, 1) })], at(2), 'full')
+  await read(account, 1, 2, { 10: { complete: 7, createdOn: 1 } })
+  // A survey of the sixth, and sources of the sixth and the eighth. Half of these days had not passed by then.
+  await list(account, [survey(2, { created_at: at(6, 11) })], at(12))
+  await read(account, 1, 12, { 10: { complete: 9, createdOn: 1 }, 11: { complete: 4, createdOn: 8 } })
+  await read(account, 2, 12, { 20: { complete: 30, createdOn: 6 }, 21: { complete: 8, createdOn: 8 } })
+  await read(account, 2, 13, { 20: { complete: 31, createdOn: 6 }, 21: { complete: 8, createdOn: 8 } })
+  expect(
+    await cells(`SELECT survey_id, NULL AS source, strftime("day", '%d') AS "day", gained, gained_days FROM progress_daily
+      UNION ALL SELECT survey_id, sample_source_id, strftime("day", '%d'), gained, gained_days FROM source_progress_daily ORDER BY ALL`),
+  ).toEqual([
+    [1, 10, '01', null, null],
+    [1, 10, '11', 2, 10],
+    [1, 11, '11', 4, 4],
+    [1, null, '01', null, null],
+    [1, null, '11', 6, 10],
+    [2, 20, '11', 30, 6],
+    [2, 20, '12', 1, 1],
+    [2, 21, '11', 8, 4],
+    [2, 21, '12', 0, 1],
+    [2, null, '11', 38, 6],
+    [2, null, '12', 1, 1],
+  ])
 })
