@@ -161,6 +161,7 @@ export const EXITS = {
         'An object of the bucket is missing or damaged, or a newer version of fieldwork-sync wrote it',
       address_space_limited: 'The address space of the process is too small (`ulimit -v`)',
       output_failed: 'The output cannot be written to stdout',
+      temporary_unwritable: 'The directory for temporary files (`TMPDIR`) cannot be written',
       system_refused:
         'The system refused a file or a connection where no other code fits, such as with too many open files',
       lock_refused:
@@ -201,6 +202,7 @@ const NEXT_BY_ERROR = new Map<string, string>(
     export_failed: AGAIN,
     query_failed: AGAIN,
     report_failed: AGAIN,
+    temporary_unwritable: AGAIN,
   } satisfies Partial<Record<ErrorCode, string>>),
 )
 

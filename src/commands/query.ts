@@ -3,7 +3,7 @@
  * only published files, so it works while a sync runs.
  */
 import { realpath } from 'node:fs/promises'
-import { makeTemporaryDirectory } from '../base/temporary-directory.js'
+import { makeTemporaryDirectory, TemporaryDirectoryError } from '../base/temporary-directory.js'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
 import { inTransaction, type Sql } from '../warehouse/connection/database.js'
@@ -15,7 +15,7 @@ import type { CliContext } from './context.js'
 import { surveyNameOf } from './flags.js'
 import { csvLines, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
 import { NAMED_QUERIES, type NamedQuery, sqlToCopy } from './query/named.js'
-import { writeFile } from './query/out-file.js'
+import { unwritable, writeFile } from './query/out-file.js'
 import { writeParquet } from './query/parquet.js'
 import { parametersOf, prepare, questionOf } from './query/question.js'
 import { refused, type Statement, throwFailure } from './query/statement.js'
@@ -79,23 +79,29 @@ export const query = async (
       const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH
       const writing = { file: file ?? '', write, signal, width, named, accounts }
       try {
-        return await inTransaction(sql, () => writeAs(format, sql, statement, writing))
+        // An error of the system concerns the file that is written, and not the state that is read.
+        return await inTransaction(sql, () =>
+          writeAs(format, sql, statement, writing).catch(unwritable(out ?? 'stdout')),
+        )
       } catch (error) {
         if (!(error instanceof CutResultError)) throw error
         return await throwFailure(sql, statement)
       }
     })
   const run = async (file: string | null, write: Write): Promise<number> => {
+    const memory = question.named === null ? MEMORY : MEMORY_MAX
     let hasWritten = false
     const noted: Write = (text) => {
       hasWritten = true
       return write(text)
     }
     try {
-      return await runIn(question.named === null ? MEMORY : MEMORY_MAX, file, noted)
+      return await runIn(memory, file, noted)
     } catch (error) {
-      if (!isOutOfMemory(error)) throw error
+      const isOfDisk = error instanceof TemporaryDirectoryError
+      if (memory === MEMORY_MAX || !(isOfDisk || isOutOfMemory(error))) throw error
       // The rows that were written cannot be taken back. A sort has all rows before the first is written.
+      if (hasWritten && isOfDisk) throw error
       if (hasWritten)
         throw refused(
           `the query needs more than ${MEMORY} of memory after its first rows. Sort the rows, for which it gets ${MEMORY_MAX}, select fewer, or group them`,
@@ -168,7 +174,11 @@ const onPublished = async (
   work: (sql: Sql) => Promise<number>,
 ): Promise<number> => {
   // If the directory cannot be made, as on a read-only disk, only a query that would spill fails.
-  await using spill = await makeTemporaryDirectory('query').catch(() => null)
+  let unmade: unknown = null
+  await using spill = await makeTemporaryDirectory('query').catch((error: unknown) => {
+    unmade = error
+    return null
+  })
   const temporaryDirectory = spill?.path ?? ''
   if (spill !== null) options.leftovers.push(temporaryDirectory)
   try {
@@ -185,10 +195,11 @@ const onPublished = async (
     )
   } catch (error) {
     const cause = duckdbCause(error)
-    if (!isOutOfMemory(cause)) throw unreadable(path, error)
+    if (!isOutOfMemory(cause)) throw unreadable(path, error, spill?.path)
     if (options.memoryLimit !== MEMORY_MAX) throw cause
+    if (unmade !== null) throw unmade
     throw refused(
-      `the query needs more than ${MEMORY_MAX} of memory and ${SPILL_MAX} on the disk. Select fewer rows or columns, or group them`,
+      `the query needs more than ${MEMORY_MAX} of memory, or ${SPILL_MAX} on the disk. Select fewer rows or columns, or group them`,
     )
   }
 }

@@ -6,7 +6,7 @@ import { ALL_TABLES, SCHEMA_VERSION } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
 import { columnPaths, type Database, type OpenOptions, type Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
-import { isStatementFault, unreadable } from './connection/duckdb-error.js'
+import { duckdbCause, isOutOfMemory, isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { WarehouseUnusableError } from './connection/errors.js'
 import { COMPLETE_SYNCS, LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault, schemaVersion } from './lifecycle/migrations.js'
@@ -96,7 +96,11 @@ export const readPublished = async <Result>(
   read: (database: Database) => Promise<Result>,
 ): Promise<Result> => {
   // By default DuckDB spills beside the published file, where a reader may have no right to write. Without a directory it does not spill.
-  await using spill = await makeTemporaryDirectory('read').catch(() => null)
+  let unmade: unknown = null
+  await using spill = await makeTemporaryDirectory('read').catch((error: unknown) => {
+    unmade = error
+    return null
+  })
   await using database = await open(file, { threads: 2, temporaryDirectory: spill?.path ?? '' }).catch(
     (error: unknown) => {
       throw unreadable(path, error)
@@ -107,7 +111,9 @@ export const readPublished = async <Result>(
   } catch (error) {
     // A state of an older version may lack tables or columns that a statement reads.
     const isBug = isStatementFault(error) && (await isOwnFault(read))
-    throw isBug ? error : unreadable(path, error)
+    if (isBug) throw error
+    if (isOutOfMemory(duckdbCause(error)) && unmade !== null) throw unmade
+    throw unreadable(path, error, spill?.path)
   }
 }
 

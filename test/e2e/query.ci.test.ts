@@ -1,5 +1,5 @@
 /** `query` shows rows of the published state in every format, fits 80 columns, and refuses whatever does more than read. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -342,6 +342,41 @@ test.concurrent('a file is replaced as a whole, in the format of its name, and n
     code: 2,
     stderr: expect.stringContaining('is not a file'),
   })
+})
+
+test.concurrent('an error of writing names the file or the temporary directory that was written', async () => {
+  const root = await trial.temporary()
+  const temporary = await trial.temporary()
+  /** A shell limits the size of files, in blocks of 512 bytes. */
+  const ask = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    spawnSync('sh', ['-c', 'ulimit -f 2000; exec "$0" "$@"', process.execPath, MAIN, 'query', ...args], {
+      env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse, ...env },
+      encoding: 'utf8',
+    })
+  for (const name of some(['rows.csv', 'rows.xlsx', 'rows.parquet'], 2)) {
+    const out = join(root, name)
+    const ended = ask(['SELECT md5(range::VARCHAR) AS text FROM range(200000)', '--out', out])
+    expect(ended.status).toBe(7)
+    expect(ended.stderr).toMatch(
+      new RegExp(`^fieldwork-sync: cannot write ${out}: .*(?:EFBIG|File too large)`),
+    )
+    expect(ended.stderr).toContain('run the command again')
+  }
+  const sorted = (rows: number) => [
+    `SELECT repeat(md5(range::VARCHAR), 4) AS text FROM range(${rows}) ORDER BY text`,
+    ...['--out', join(root, 'sorted.csv')],
+  ]
+  for (const TMPDIR of [temporary, join(temporary, 'missing')]) {
+    const ended = ask(sorted(3_000_000), { TMPDIR })
+    expect(ended.status).toBe(7)
+    expect(ended.stderr).toMatch(
+      new RegExp(`^fieldwork-sync: cannot write temporary files into ${TMPDIR}: .* by TMPDIR\n`),
+    )
+    expect(await readdir(root)).toEqual([])
+  }
+  // What fits into the memory of a sync needs no disk.
+  const fits = await trial.run(['query', ...sorted(200_000)], { TMPDIR: join(temporary, 'missing') })
+  expect(fits).toMatchObject({ code: 0, stderr: '' })
 })
 
 test.concurrent('a signal ends it without a file', async () => {

@@ -95,6 +95,16 @@ describe('after a sync', () => {
     expect(trial.api.arrivals).toHaveLength(before)
   })
 
+  test('a temporary directory that is missing is what it names', async () => {
+    const TMPDIR = join(synced.warehouse, 'missing')
+    const ended = await synced.run(['verify', '--local', '--json'], { TMPDIR })
+    expect(ended.code).toBe(7)
+    expect(JSON.parse(ended.stdout).error).toMatchObject({
+      code: 'temporary_unwritable',
+      message: expect.stringContaining(`cannot write temporary files into ${TMPDIR}: ENOENT`),
+    })
+  })
+
   test('a view or name in the file that nobody wrote is damage for every command, and no bug; views of another version ask for a sync', async () => {
     const trial = synced
     await chmod(trial.published, 0o644)

@@ -42,14 +42,19 @@ export const writeFile = async (
     const cause = duckdbCause(error)
     if (isFileFailure(cause) && firstLine(cause).includes(temporary))
       throw new WarehouseError('query_failed', `cannot write ${out}: ${firstLine(cause)}`, { cause })
-    return asWarehouseError('query_failed', (reason) => `cannot write ${out}: ${reason}. ${ADVICE}`)(error)
+    return unwritable(out)(error)
   } finally {
     // Also if the path of the directory is not a directory.
     await rm(temporary, { force: true }).catch(() => undefined)
   }
 }
 
-const ADVICE = 'Check the permissions and the free space'
+/** For `catch`: throws `query_failed` if the system refused a write. */
+export const unwritable = (out: string) =>
+  asWarehouseError(
+    'query_failed',
+    (reason) => `cannot write ${out}: ${reason}. Check the permissions and the free space`,
+  )
 
 const into = async (
   file: string,

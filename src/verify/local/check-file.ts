@@ -49,9 +49,7 @@ const CRASHES: readonly unknown[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'S
 export const checkFileApart = async (question: FileQuestion, signal: AbortSignal): Promise<LocalProof> => {
   throwIfAborted(signal)
   // Made and removed by this process, because a process that crashes leaves its files.
-  await using spill = await makeTemporaryDirectory('verify').catch((error: unknown) => {
-    throw unreadable(question.state, error)
-  })
+  await using spill = await makeTemporaryDirectory('verify')
   const { proof, endedBy } = await ask(question, spill.path, signal)
   throwIfAborted(signal)
   if (CRASHES.includes(endedBy)) {
@@ -91,7 +89,7 @@ export const checkFile = async (
   temporaryDirectory: string,
   signal: AbortSignal,
 ): Promise<LocalProof> => {
-  return await reportingDamage({ state, signal }, async () => {
+  return await reportingDamage({ state, temporaryDirectory, signal }, async () => {
     const directories = parquet === null ? [] : [parquet.directory]
     const opening = { ...OPENING, temporaryDirectory, directories }
     await using database = await openPublishedFile(file, opening)
@@ -130,7 +128,11 @@ const VIEWS_DIFFER = {
 
 /** Turns an error that proves damage into a problem. */
 export const reportingDamage = async (
-  { state, signal }: { readonly state: string; readonly signal: AbortSignal },
+  {
+    state,
+    temporaryDirectory,
+    signal,
+  }: { readonly state: string; readonly temporaryDirectory?: string; readonly signal: AbortSignal },
   work: () => Promise<LocalProof>,
 ): Promise<LocalProof> => {
   try {
@@ -138,7 +140,7 @@ export const reportingDamage = async (
   } catch (error) {
     const cause = duckdbCause(error)
     if (cause instanceof WarehouseUnusableError && cause.cause === undefined) throw error
-    if (!isAboutContent(cause)) throw unreadable(state, error)
+    if (!isAboutContent(cause)) throw unreadable(state, error, temporaryDirectory)
     if (isStatementFault(cause) && (await isOwnFault((database) => checkTables({ state, database, signal }))))
       throw error
     return together({ checks: 1, states: [state], problems: damaged(state, firstLine(cause)) })

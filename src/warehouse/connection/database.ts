@@ -153,14 +153,13 @@ export interface OpenOptions {
  * the file cannot be locked although nobody holds it.
  */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
-  const { readOnly = false, temporaryDirectory, memoryLimit, spillLimit, threads = 1 } = options
+  const { readOnly = false, temporaryDirectory, memoryLimit, threads = 1 } = options
   const instance = await DuckDBInstance.create(file, {
     ...baseOptions,
     threads: String(threads),
     ...(readOnly ? { access_mode: 'READ_ONLY' } : {}),
     ...(temporaryDirectory === undefined ? {} : { temp_directory: temporaryDirectory }),
     ...(memoryLimit === undefined ? {} : { memory_limit: memoryLimit }),
-    ...(spillLimit === undefined ? {} : { max_temp_directory_size: spillLimit }),
   }).catch(async (error: unknown) => {
     throw isLockConflict(error) ? await refusedLock(error, file, readOnly) : error
   })
@@ -175,13 +174,20 @@ export const openDatabase = async (file: string, options: OpenOptions = {}): Pro
 }
 
 /** DuckDB resolves links before it compares a path. These settings cannot be taken back, even if the settings are not locked. */
-const sessionSettings = ({ directories = [], files = [], mayChangeSettings = false }: OpenOptions): string =>
+const sessionSettings = ({
+  directories = [],
+  files = [],
+  mayChangeSettings = false,
+  spillLimit,
+}: OpenOptions): string =>
   [
     `SET TimeZone = 'UTC'`,
     // By default DuckDB reads 1 MB of a result's rows ahead.
     `SET streaming_buffer_size = '100KB'`,
     // By default an ASOF join is a loop where DuckDB expects few rows, and of views it may expect far too few.
     'SET asof_loop_join_threshold = 0',
+    // DuckDB ignores this limit among the options of a new instance.
+    ...(spillLimit === undefined ? [] : [`SET max_temp_directory_size = ${literal(spillLimit)}`]),
     // In a pattern, a statement has the escaped path.
     `SET allowed_directories = ${list(directories.flatMap((path) => [path, withoutPattern(path)]))}`,
     `SET allowed_paths = ${list(files)}`,

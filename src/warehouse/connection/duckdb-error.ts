@@ -8,6 +8,7 @@ import { addressSpaceAdvice } from '../../base/address-space.js'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { parse } from '../../base/parse.js'
+import { TemporaryDirectoryError } from '../../base/temporary-directory.js'
 import { literal } from './ddl.js'
 import { DuckDBInstance } from './duckdb.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
@@ -141,12 +142,16 @@ export const duckdbError = (error: unknown, action: string, file: string): unkno
   )
 }
 
-/** The error to throw if reading the published state at `path` ended with `error`: a stop or a bug stays as it is. */
-export const unreadable = (path: string, error: unknown): unknown => {
+/**
+ * The error to throw if reading the published state at `path` ended with `error`: a stop or a bug stays as it is. `spill` is the temporary
+ * directory of DuckDB.
+ */
+export const unreadable = (path: string, error: unknown, spill?: string): unknown => {
   const cause = duckdbCause(error)
-  return isFileFailure(cause) || cause instanceof WarehouseUnusableError
-    ? new WarehouseUnusableError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause })
-    : error
+  if (!isFileFailure(cause) && !(cause instanceof WarehouseUnusableError)) return error
+  return spill !== undefined && messageOf(cause).includes(spill)
+    ? new TemporaryDirectoryError(firstLine(cause), { cause })
+    : new WarehouseUnusableError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause })
 }
 
 const whyUnreadable = (error: unknown): string => {

@@ -1,9 +1,11 @@
 /** A database is closed after its last statement, so its process can end. Long results are read in parts. */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { StoppedError } from '../../../../src/base/errors.js'
 import { bigintCell } from '../../../../src/warehouse/connection/cells.js'
 import { openDatabase } from '../../../../src/warehouse/connection/database.js'
+import { temporaryDirectory as newDirectory } from '../../../support/files/temporary.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 test('each row of a result without end is passed on, until `use` throws; the database stays usable', async () => {
@@ -107,4 +109,16 @@ test('a result that fails after its first rows is not taken for a complete one',
     for await (const batch of sql.batches(z.array(bigintCell), failing)) for (const _ of batch);
   })
   await expect(batches).rejects.toThrow('ended before its last row')
+})
+
+test('a sort ends where it would spill more than the limit', async () => {
+  const temporaryDirectory = join(await newDirectory(), 'spill')
+  const limited = { memoryLimit: '16MB', temporaryDirectory, spillLimit: '4MB' }
+  await using database = await openDatabase(':memory:', limited)
+  const sorting = database.exclusively((sql) =>
+    sql.run(
+      'CREATE TEMP TABLE sorted AS SELECT md5(range::VARCHAR) AS text FROM range(1000000) ORDER BY text',
+    ),
+  )
+  await expect(sorting).rejects.toThrow('Out of Memory')
 })
