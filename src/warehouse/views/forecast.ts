@@ -1,7 +1,8 @@
 /**
  * When a record reaches its target if its pace goes on, and whether it meets its due date (docs/explanation/forecast.md).
  *
- * The gain of d days is expected to be `rate` · d, with the variance spread² · (d + d² / pace_days) + (0.2 · rate · d)². Squaring
+ * The gain of d days is expected to be `rate` · d, with the variance spread² · (d + d² / pace_days) + (0.2 · rate · d)². If sources that are
+ * full make the rate a part of the pace, the spread is the same part of that of the daily gains. Squaring
  * missing - rate · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the lower bound
  * reach the target. If the variance grows faster than the gain, the lower bound never reaches it. Roots are computed only for rows with a
  * gain, because DuckDB refuses the root of a negative number.
@@ -27,14 +28,15 @@ export const dayAfter = (days: string, asOf = 'as_of'): string =>
   `${asOf} + CAST(ceil(round(${days}, 6)) AS INTEGER)`
 
 /**
- * Steps that go on from `rated_goals`: rows with `status`, `target`, `reached`, the columns of the pace, and `rate`, the interviews a day
- * until the target. They end with `forecasts`, which has `expected_on`, `expected_from` and `expected_to`.
+ * Steps that go on from `rated_goals`: rows with `status`, `target`, `reached`, the columns of the pace, and `rate`, the mean interviews a
+ * day until the target, 0 if it is never reached. They end with `forecasts`, which has `expected_on`, `expected_from` and `expected_to`.
  */
 export const FORECAST_STEPS = `variances AS (
   SELECT
     *,
     CASE WHEN reached < target THEN CAST(target - reached AS DOUBLE) END AS missing,
-    CASE WHEN gained > 0 THEN ${DEVIATIONS} * ${DEVIATIONS} * spread * spread END AS variance
+    CASE WHEN gained > 0 THEN least(1, rate / per_day) * spread END AS rate_spread,
+    ${DEVIATIONS} * ${DEVIATIONS} * rate_spread * rate_spread AS variance
   FROM rated_goals
 ),
 far_variances AS (
@@ -97,7 +99,7 @@ export const perDayText = (rate: string, round: 'ceil' | 'round'): string =>
 
 /**
  * Steps that go on from `forecasts` with `due_on`, and `today`, the day of the newest reading of the account. They end with `judged`, which
- * has `needed_per_day`, `needed_text` and `deadline`. Like the forecast, the steps count the days after the last known one, so the pace is
+ * has `needed_per_day`, `needed_text` and `deadline`. Like the forecast, the steps count the days after the last known one, so `rate` is
  * below the needed pace exactly if `expected_on` is late. A survey whose last known day is the due date still has the rest of that day: it
  * is late only if a whole day would not be enough.
  */
@@ -114,9 +116,9 @@ verdicts AS (
       WHEN NOT is_waited_for OR missing IS NULL THEN NULL
       WHEN due_on < greatest(as_of, today) THEN 'late'
       WHEN due_on <= today AND status NOT IN ('fieldwork', 'deviating_from_specs') THEN 'late'
-      WHEN due_on = as_of AND missing > per_day THEN 'late'
+      WHEN due_on = as_of AND missing > rate THEN 'late'
       WHEN due_on = as_of THEN 'at_risk'
-      WHEN status = 'deviating_from_specs' AND missing > per_day * (due_on - as_of) THEN 'late'
+      WHEN status = 'deviating_from_specs' AND missing > rate * (due_on - as_of) THEN 'late'
       WHEN status = 'deviating_from_specs' THEN 'at_risk'
       WHEN status <> 'fieldwork' OR coalesce(pace_days, 0) < ${FORECAST_PACE_DAYS_MIN} THEN NULL
       WHEN expected_on IS NULL OR expected_on > due_on THEN 'late'
@@ -137,9 +139,14 @@ needs AS (
 judged AS (
   SELECT
     *,
+    ${perDayText('per_day', 'round')} AS pace_text,
+    ${perDayText('rate', 'round')} AS rate_text,
     'needs ' || ${perDayText('needed_per_day', 'ceil')} || ' a day' || CASE
-      WHEN per_day > 0 AND status = 'fieldwork' THEN ', has ' || ${perDayText('per_day', 'round')}
-      WHEN per_day > 0 THEN ', had ' || ${perDayText('per_day', 'round')}
+      WHEN per_day > 0 THEN CASE WHEN status = 'fieldwork' THEN ', has ' ELSE ', had ' END || pace_text
+      ELSE ''
+    END || CASE
+      WHEN per_day > 0 AND rate = 0 THEN ', but its sources are full before'
+      WHEN per_day > 0 AND rate_text <> pace_text THEN ', ' || rate_text || ' as sources fill up'
       ELSE ''
     END AS needed_text
   FROM needs

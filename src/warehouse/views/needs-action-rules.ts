@@ -76,6 +76,7 @@ const DUE_NUMBERS = {
   expected_on: 'expected_on',
   needed_per_day: perDayText('needed_per_day', 'ceil'),
   per_day: perDayText('per_day', 'round'),
+  expected_per_day: perDayText('expected_per_day', 'round'),
   missing: 'missing',
 }
 
@@ -93,9 +94,10 @@ export const RULES: readonly Rule[] = [
       WHEN status = 'deviating_from_specs' THEN ', paused' || need_words
       WHEN expected_on IS NOT NULL THEN ', expected ' || expected_text || need_words
       WHEN gained > 0 THEN ', out of sight' || need_words
-      ELSE ', stands still' || need_words
+      WHEN stands_still THEN ', stands still' || need_words
+      ELSE coalesce(', gained ' || gained || ' in ' || ${counted('pace_days', 'day')}, '') || need_words
     END`,
-    numbers: { ...DUE_NUMBERS, days_late: 'expected_on - due_on' },
+    numbers: { ...DUE_NUMBERS, gained: 'gained', days: 'pace_days', days_late: 'expected_on - due_on' },
   },
   {
     kind: 'at_risk',
@@ -165,8 +167,8 @@ export const RULES: readonly Rule[] = [
     kind: 'slips',
     urgency: 2,
     question: 'Does it get later?',
-    level: `expected ${SLIP_DAYS} days later than a week ago and beyond the 80 % interval of that day, or no longer expected`,
-    floor: `a pace of ${FORECAST_PACE_DAYS_MIN} days, now and a week ago`,
+    level: `expected ${SLIP_DAYS} days later than a week ago, which is now before the 80 % interval, or no longer expected`,
+    floor: `a pace of ${FORECAST_PACE_DAYS_MIN} days, and a forecast of 7 to 14 days ago, since the last pause`,
     example: 'slips 36 days',
     when: `is_open AND expected_before IS NOT NULL AND pace_days >= ${FORECAST_PACE_DAYS_MIN}
     AND (expected_on IS NULL OR (expected_on >= expected_before + ${SLIP_DAYS} AND expected_from > expected_before))`,
@@ -181,7 +183,7 @@ export const RULES: readonly Rule[] = [
     floor: `a pace of ${FAR_PACE_DAYS_MIN} days`,
     example: 'target in 180 days',
     when: `is_open AND NOT stands_still AND gained > 0 AND pace_days >= ${FAR_PACE_DAYS_MIN}
-    AND ${FAR_DAYS} * per_day < missing`,
+    AND ${FAR_DAYS} * expected_per_day < missing`,
     text: `coalesce('target in ' || days_to_target || ' days', 'target out of sight')`,
     numbers: { days: 'days_to_target' },
   },
@@ -277,7 +279,7 @@ export const RULES: readonly Rule[] = [
     level: `undecided, or taken back in a week: ${wholePercent(MOVING_MIN)} of the missing ones`,
     floor: `${wholePercent(END_GAME_MIN)} of the target; for starts, ${INTERVIEWS_MIN} interviews in the days of the pace`,
     example: '15 missing, 6 undecided, 5 taken back in a week, about 18 more starts at the present rate',
-    when: `is_open AND CAST(interviews_count AS DOUBLE) / sample_size >= ${END_GAME_MIN}
+    when: `is_open AND CAST(interviews_count AS DOUBLE) / nullif(sample_size, 0) >= ${END_GAME_MIN}
     AND greatest(undecided, taken_back) >= ${MOVING_MIN} * missing`,
     text: `concat_ws(
       ', ',

@@ -23,17 +23,8 @@ import { CLOSED } from './statuses.js'
 import { surveyPace } from './survey-pace.js'
 import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
-/** A reading may come some hours later than the night before, so a week counts as 156 hours, and two weeks as 324. */
-const [WEEK_HOURS, TWO_WEEKS_HOURS] = [156, 324]
-
 /** Of rows with `today`: nobody needs to look at the survey. */
 export const IS_QUIET = 'coalesce(quiet_until >= today, false)'
-
-/**
- * The value that was known `hours` before the last reading. As DOUBLE, because the difference of two numbers of the API may exceed a BIGINT.
- */
-const known = (column: string, hours: number): string =>
-  `CAST(max_by(h.${column}, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', hours)}) AS DOUBLE)`
 
 /** `12 March`, with the year if it differs from the year of the newest reading. */
 export const dayText = (day: string): string =>
@@ -58,43 +49,15 @@ active_surveys AS (
   FROM main.surveys
   WHERE _missing_since IS NULL AND status NOT IN ${CLOSED}
 ),
--- Days on which a survey of the account changed, as on the day a week before them.
-observed_days AS (
-  SELECT DISTINCT account, "day"
-  FROM main.survey_progress_history
-),
-observed_weeks AS (
-  SELECT d.account, d."day"
-  FROM observed_days d
-  JOIN observed_days w ON w.account = d.account AND w."day" = d."day" - 7
-),
--- The forecast of a week ago, from the pace of the week before it, where both ends of that week were read.
-earlier_readings AS (
-  SELECT
-    h.account, h.survey_id,
-    any_value(f.progress_day) AS progress_day,
-    ${known('sample_size', WEEK_HOURS)} AS target,
-    ${known('interviews_count', WEEK_HOURS)} AS week_ago,
-    ${known('interviews_count', TWO_WEEKS_HOURS)} AS two_weeks_ago
-  FROM main.survey_progress_history h
-  JOIN pace p ON p.account = h.account AND p.survey_id = h.survey_id
-  JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.survey_id
-  WHERE p.status = 'fieldwork'
-  GROUP BY ALL
-),
-earlier_paces AS (
-  SELECT
-    *,
-    CASE
-      WHEN week_ago > two_weeks_ago AND week_ago < target THEN 7 * (target - week_ago) / (week_ago - two_weeks_ago)
-    END AS days
-  FROM earlier_readings
-),
+-- The forecast of a week ago, as it was kept, or the last one of the week before that.
 earlier_forecasts AS (
-  SELECT p.account, p.survey_id, p.progress_day - 7 + CAST(ceil(p.days) AS INTEGER) AS expected_before
-  FROM earlier_paces p
-  SEMI JOIN observed_weeks w ON w.account = p.account AND w."day" = p.progress_day - 7
-  WHERE p.days <= 3650
+  SELECT
+    e.account, e.survey_id,
+    arg_max(e.expected_on, e."day") AS expected_before, max(e.made_at) FILTER (WHERE e.expected_on IS NOT NULL) AS made_at
+  FROM main.survey_forecasts e
+  JOIN main.freshness f ON f.account = e.account AND f.survey_id = e.survey_id
+  WHERE e."day" BETWEEN f.progress_day - 14 AND f.progress_day - 7
+  GROUP BY ALL
 ),
 ${NEWEST_STEPS},
 ${SURVEY_PLANS_STEP},
@@ -163,7 +126,8 @@ known_facts AS (
     END AS still_since,
     c.status_before IS NULL AND p.last_gain_at IS NULL AS no_gain_seen,
     p.interviews_count = 0 AND p.last_gain_at IS NULL AS has_none,
-    e.expected_before,
+    -- Not from before a pause: that it is later then is no news.
+    CASE WHEN e.made_at >= c.status_since THEN e.expected_before END AS expected_before,
     ${CHECKED_COUNTS},
     ${individualsOf(UNDECIDED, 'g')} AS undecided,
     v.*,
@@ -190,7 +154,7 @@ known_facts AS (
 texts AS (
   SELECT
     *,
-    status = 'fieldwork' AND coalesce(interviews_count < sample_size, true) AS is_open,
+    status = 'fieldwork' AND coalesce(interviews_count < nullif(sample_size, 0), true) AS is_open,
     ${CHECKED_FACTS},
     ${gainOf('sample_size', 'interviews_count')} AS missing,
     ${gainOf('interviews_count', 'sample_size')} AS excess,

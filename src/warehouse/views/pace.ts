@@ -3,13 +3,13 @@
  * hundreds of rows of each record, so window functions read only the last ones.
  */
 import { bigint, double, type Fields, type TableDeclaration, timestamptz } from '../../model/columns.js'
-import { clockAt, fieldworkDayOf } from '../history/days.js'
+import { clockAt, fieldworkDayOf, HALF_DAY_US, localDay } from '../history/days.js'
 import { knownDaySteps, type Observations, periodSteps } from './progress-periods.js'
 
 /** The pace covers a week in fieldwork, so that each weekday counts once. */
 const PACE_DAYS = 7
 /** The days before the last known day from which the pace and the variation of the daily gains are computed. */
-const READ_DAYS = 28
+export const READ_DAYS = 28
 /** The least daily gains from which a variation is computed. */
 const SPREAD_GAINS_MIN = 7
 
@@ -123,14 +123,31 @@ known_spans AS (
   SELECT *, sum(CASE WHEN is_reconstructed THEN 0 ELSE 1 + to_day - from_day END) OVER (PARTITION BY ${key}) AS observed_days
   FROM spans
 ),
--- The day of fieldwork of each version of a survey whose progress was read.
-statuses AS (
+-- The versions of the surveys whose progress was read. After a night, a version is of the day before.
+dated_versions AS (
   SELECT
-    h.account, h.id AS survey_id, h.valid_from, ${fieldworkDayOf('h.valid_from')} AS "day", h.status = 'fieldwork' AS opened,
-    count(*) FILTER (WHERE h.status <> 'fieldwork') OVER (PARTITION BY h.account, h.id ORDER BY h.valid_from ASC) AS stops
+    h.account, h.id AS survey_id, h.valid_from, h.status,
+    ${fieldworkDayOf('h.valid_from')} AS night_day, ${localDay('h.valid_from')} AS "day"
   FROM main.surveys_history h
   SEMI JOIN read_since r ON r.account = h.account AND r.survey_id = h.id
   ${clockAt('h.valid_from')}
+),
+-- With several runs a day, a version may be of its own day. The reading that follows shows it.
+versions_of_their_day AS (
+  SELECT DISTINCT v.account, v.survey_id, v.valid_from, v."day"
+  FROM dated_versions v
+  JOIN main.survey_progress_history o
+    ON o.account = v.account AND o.survey_id = v.survey_id AND o."day" = v."day"
+      AND epoch_us(o.observed_at) BETWEEN epoch_us(v.valid_from) AND epoch_us(v.valid_from) + ${HALF_DAY_US}
+  WHERE v."day" > v.night_day
+),
+-- The day of fieldwork of each version.
+statuses AS (
+  SELECT
+    v.account, v.survey_id, v.valid_from, coalesce(d."day", v.night_day) AS "day", v.status = 'fieldwork' AS opened,
+    count(*) FILTER (WHERE v.status <> 'fieldwork') OVER (PARTITION BY v.account, v.survey_id ORDER BY v.valid_from ASC) AS stops
+  FROM dated_versions v
+  LEFT JOIN versions_of_their_day d ON d.account = v.account AND d.survey_id = v.survey_id AND d.valid_from = v.valid_from
 ),
 -- The last version of a day stands until the day before the next one. Before the first version, the status is not known.
 status_spans AS (

@@ -105,9 +105,11 @@ ${QUOTA_STEPS},
 rated_goals AS (
   SELECT
     g.*,
-    CASE WHEN q.account IS NULL THEN g.per_day ELSE (g.target - g.reached) / q.quota_days END AS rate,
-    q.slowest_source_id,
-    CASE WHEN q.slowest_in <= ${FORECAST_DAYS_MAX} THEN ${dayAfter('q.slowest_in', 'g.as_of')} END AS slowest_source_on
+    CASE WHEN q.account IS NULL THEN g.per_day ELSE coalesce((g.target - g.reached) / q.quota_days, 0) END AS rate,
+    CASE WHEN g.status = 'fieldwork' THEN q.slowest_source_id END AS slowest_source_id,
+    CASE
+      WHEN g.status = 'fieldwork' AND q.slowest_in <= ${FORECAST_DAYS_MAX} THEN ${dayAfter('q.slowest_in', 'g.as_of')}
+    END AS slowest_source_on
   FROM goals g
   LEFT JOIN quotas q ON q.account = g.account AND q.survey_id = g.survey_id
 ),
@@ -132,6 +134,7 @@ SELECT
   j.newest_gain_days,
   j.reconstructed_days,
   j.taken_back,
+  j.rate AS expected_per_day,
   j.expected_on,
   j.expected_from,
   j.expected_to,
@@ -181,6 +184,9 @@ export const surveyPace: ViewDeclaration = {
       taken_back: bigint(
         `Complete interviews that were taken back in the ${TAKEN_BACK_DAYS} days up to the last known one: by how many the number fell, added up over the days on which it did. Interviews that came in on such a day hide as many`,
       ),
+      expected_per_day: double.orNull(
+        'Complete interviews a day, on average until the target: per_day, or fewer if sources stop at their own targets before; 0 if the target is never reached then',
+      ),
       expected_on: date.orNull(
         'Day on which the target is reached if the pace goes on, and each source stops at its own target; null if the status is not fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
       ),
@@ -220,7 +226,7 @@ export const surveyPace: ViewDeclaration = {
         'Complete interviews needed on each day after the last known one, up to and including due_on; null if the target is reached or no such day is left',
       ),
       needed_text: varchar.orNull(
-        'needed_per_day, rounded up, and per_day, rounded, in words: below 100 with one digit after the point; null without needed_per_day',
+        'needed_per_day, rounded up, and per_day and expected_per_day, rounded, in words: below 100 with one digit after the point; null without needed_per_day',
       ),
     }),
     columnOf(surveyProgress, 'target_incidence_rate'),

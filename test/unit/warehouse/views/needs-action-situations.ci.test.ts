@@ -9,6 +9,7 @@ import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
 import type { PlanLine } from '../../../../src/model/tables.js'
 import { storeAlarmLevels } from '../../../../src/warehouse/history/alarm-levels.js'
+import { storeForecasts } from '../../../../src/warehouse/history/forecasts.js'
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { RULES } from '../../../../src/warehouse/views/needs-action-rules.js'
 import { atEndOfFile } from '../../../support/files/temporary.js'
@@ -512,6 +513,7 @@ const fill = async ({ account, database }: TestWarehouse): Promise<void> => {
       ]
     })
     await account.commitBundles(bundles, RUN)
+    await storeForecasts(database)
     const earlier = all.flatMap(({ first, reconstructed = {} }, place) =>
       first === night
         ? Object.entries(reconstructed).map(([days, one]) =>

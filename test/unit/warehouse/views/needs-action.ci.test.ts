@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { selectRows } from '../../../../src/commands/export/files.js'
 import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
+import { storeForecasts } from '../../../../src/warehouse/history/forecasts.js'
 import { storePlan } from '../../../../src/warehouse/plan.js'
 import { needsAction } from '../../../../src/warehouse/views/needs-action.js'
 import { minute } from '../../../support/time/instants.js'
@@ -276,6 +277,7 @@ test('needs_action has a row for each survey and reason', async () => {
       )
     })
     await account.commitBundles(bundles, RUN)
+    await storeForecasts(database)
   }
   const due = Object.values(CASES).flatMap(({ due: due_on }, place) =>
     due_on === undefined ? [] : [planLine({ survey_id: place + 1, due_on, line: place + 2 })],
@@ -300,7 +302,15 @@ test('needs_action has a row for each survey and reason', async () => {
   const row = all.find(({ survey_id }) => survey_id === place + 1)
   const numbers = {
     ...{ due_on: '2026-04-08', expected_on: '2026-04-09' },
-    ...{ needed_per_day: 5.3, per_day: 5, missing: 100, days_late: 1 },
+    ...{
+      needed_per_day: 5.3,
+      per_day: 5,
+      expected_per_day: 5,
+      missing: 100,
+      gained: 35,
+      days: 7,
+      days_late: 1,
+    },
   }
   expect(JSON.parse(String(row?.numbers))).toEqual(numbers)
   const shown = needsAction.columns.filter(({ name }) => ['survey_id', 'urgency', 'due_on'].includes(name))

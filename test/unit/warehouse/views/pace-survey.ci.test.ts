@@ -230,6 +230,31 @@ test('survey_pace counts only days in fieldwork', async () => {
   ).toEqual(cases.map(([what, , expected]) => [what, expected]))
 })
 
+test.each([
+  ['one run in the afternoon', [14], 48],
+  ['one run at night', [2], 48],
+  // The day of the last reading still has four hours.
+  ['four runs a day', [2, 8, 14, 20], 44],
+])('%s: the survey opened on the day on which it did', async (_, hours, per_day) => {
+  const { account, database, expectRows } = await emptyWarehouse()
+  await storePlan(database, [planLine({ line: 2, survey_id: 1, due_on: '2026-03-18' })])
+  const pending = survey(1, { status: 'pending', created_at: at(9, 0) })
+  await list(account, [survey(9, { status: 'complete' }), pending], at(9, 1), 'full')
+  const openedAt = 13 * 24 + 7
+  let isOpen = false
+  for (let day = 10; day <= 16; day += 1)
+    for (const hour of hours) {
+      const open = day * 24 + hour - openedAt
+      const changed = { ...pending, status: 'fieldwork' as const, updated_at: at(day, hour) }
+      if (open > 0 && !isOpen) await list(account, [changed], at(day, hour))
+      isOpen = open > 0
+      await account.commitBundles([bundle(1, at(day, hour), [], read(2 * Math.max(0, open), 240))], RUN)
+    }
+  await expectRows('SELECT opened_on::VARCHAR AS opened_on, per_day FROM survey_pace WHERE survey_id = 1', [
+    { opened_on: '2026-03-13', per_day },
+  ])
+})
+
 test('nights without a run change neither the pace nor the forecast of a week ago', async () => {
   const { account, rows } = await emptyWarehouse()
   await list(account, [survey(1), survey(2)], at(1, 0), 'full')
@@ -402,6 +427,7 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       pace_days: null,
       gained: null,
       per_day: null,
+      expected_per_day: null,
       newest_gain: null,
       newest_gain_days: null,
       reconstructed_days: null,

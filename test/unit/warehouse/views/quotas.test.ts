@@ -11,6 +11,8 @@ interface Source {
   readonly target: number | null
   /** Null: its pace is not known. */
   readonly perDay: number | null
+  /** How many days its pace covers; 7 by default. */
+  readonly paceDays?: number
 }
 
 interface Survey {
@@ -18,6 +20,8 @@ interface Survey {
   readonly sources: readonly Source[]
   /** Complete interviews of no source, and their pace. */
   readonly elsewhere?: { readonly reached: number; readonly perDay: number }
+  /** The day on which a source of the survey went missing. The last known day is 1 March 2026. */
+  readonly goneOn?: string
 }
 
 /** Of each survey, `quota_days` and the number of the slowest source, from 1; null without a row. */
@@ -30,16 +34,23 @@ const quotasOf = async (surveys: readonly Survey[]) => {
   })
   const sources = surveys.flatMap((survey, index) =>
     survey.sources.map(
-      ({ reached, target, perDay }, at) =>
-        `('a', ${index}, ${at + 1}, ${reached}::BIGINT, ${target}::BIGINT, ${perDay}::DOUBLE)`,
+      ({ reached, target, perDay, paceDays = 7 }, at) =>
+        `('a', ${index}, ${at + 1}, ${reached}::BIGINT, ${target}::BIGINT, ${perDay}::DOUBLE, ${paceDays})`,
     ),
   )
   await reader.query(
     `CREATE TABLE all_goals AS SELECT * FROM (VALUES ${goals.join(', ')}) t(account, survey_id, status, target, reached, per_day, gained, as_of)`,
   )
   await reader.query(
-    `CREATE TABLE source_paces AS SELECT * FROM (VALUES ${sources.join(', ')}) t(account, survey_id, sample_source_id, interviews_count, sample_size, per_day)`,
+    `CREATE TABLE source_paces AS SELECT * FROM (VALUES ${sources.join(', ')}) t(account, survey_id, sample_source_id, interviews_count, sample_size, per_day, pace_days)`,
   )
+  const gone = surveys.flatMap(({ goneOn }, index) =>
+    goneOn === undefined ? [] : [`('a', ${index}, TIMESTAMPTZ '${goneOn} 00:00:00+00')`],
+  )
+  await reader.query(
+    'CREATE TABLE sample_sources (account VARCHAR, survey_id BIGINT, _missing_since TIMESTAMPTZ)',
+  )
+  if (gone.length > 0) await reader.query(`INSERT INTO sample_sources VALUES ${gone.join(', ')}`)
   const rows = await reader.query(
     `WITH goals AS (FROM all_goals), ${QUOTA_STEPS} SELECT survey_id, quota_days, slowest_source_id, slowest_in FROM quotas`,
   )
@@ -87,6 +98,26 @@ test.each<[what: string, survey: Survey, expected: unknown]>([
   ['targets that are too low', { target: 300, sources: [of(50, 100, 10), of(50, 100, 2)] }, null],
   ['no targets', { target: 200, sources: [of(50, null, 10), of(50, null, 2)] }, null],
   ['a new source', { target: 200, sources: [of(50, 100, 10), of(0, 100, null)] }, null],
+  [
+    'a source with a pace of one day',
+    { target: 200, sources: [of(50, 100, 10), { ...of(10, 100, 1), paceDays: 1 }] },
+    null,
+  ],
+  [
+    'the last gains of a source that is gone do not go on',
+    { target: 150, sources: [of(50, 100, 2)], elsewhere: { reached: 60, perDay: 30 }, goneOn: '2026-02-27' },
+    [20, 1, 25],
+  ],
+  [
+    'without a source that is gone, the others may not be enough',
+    { target: 200, sources: [of(50, 100, 2)], elsewhere: { reached: 60, perDay: 30 }, goneOn: '2026-02-27' },
+    [null, 1, 25],
+  ],
+  [
+    'interviews of no source go on, long after a source is gone',
+    { target: 200, sources: [of(50, 60, 2)], elsewhere: { reached: 60, perDay: 4 }, goneOn: '2026-01-31' },
+    [20, 1, 5],
+  ],
 ])('%s', async (_, survey, expected) => {
   expect(await quotasOf([survey])).toEqual([expected])
 })
