@@ -24,7 +24,6 @@ import {
 import { createTable, literal, qualified, quote } from '../warehouse/connection/ddl.js'
 import { duckdbCause } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError } from '../warehouse/connection/errors.js'
-import { refuseNewer, schemaVersion } from '../warehouse/lifecycle/migrations.js'
 import { plainTablesOfOther, requirePlainData } from '../warehouse/lifecycle/plain-data.js'
 import type { PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
@@ -173,7 +172,7 @@ export const stateInFile = (database: Database, path: string): Pick<PublishedSta
   const reading = <Result>(work: (sql: Sql, tables: readonly TableDeclaration[]) => Promise<Result>) =>
     database.exclusively((sql) =>
       attached(sql, `${literal(path)} AS other (READ_ONLY)`, async () =>
-        work(sql, await plainTablesOfOther(sql)),
+        work(sql, await plainTablesOfOther(sql, path)),
       ),
     )
   return {
@@ -198,8 +197,7 @@ export const stateInFile = (database: Database, path: string): Pick<PublishedSta
 export const openPublishedFile = async (path: string, options: OpenOptions = {}): Promise<Database> => {
   const database = await openDatabase(path, { ...options, readOnly: true })
   try {
-    await database.exclusively(requirePlainData)
-    refuseNewer(path, await database.exclusively(schemaVersion))
+    await database.exclusively((sql) => requirePlainData(sql, path))
     return database
   } catch (error) {
     await database.close()

@@ -18,6 +18,7 @@ import type { Database, OpenOptions } from '../warehouse/connection/database.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import { readLastRun } from '../warehouse/history/runs.js'
 import type { PublishedPlace, PublishedState } from '../warehouse/lifecycle/rebuild.js'
+import { isNewer } from '../warehouse/lifecycle/version.js'
 import { createDuckdbPublisher, findPublishedFile, openPublishedFile } from './duckdb.js'
 import { createLacks } from './file-system-lacks.js'
 import { manifestFile } from './parquet/manifest.js'
@@ -116,10 +117,12 @@ export const findPublished = async (
   }
   const [first = null, ...others] = found
   if (first === null || others.length === 0) return first
-  // The command reports why the first one cannot be read, and does not need the others.
+  // The command reports why the first one cannot be read, or that another is of a newer version. It does not need a damaged other.
   let newest = { state: first, runs: await countRuns(first).catch(() => Number.POSITIVE_INFINITY) }
   for (const state of others) {
-    const runs = await countRuns(state).catch(() => 0)
+    const runs = await countRuns(state).catch((error: unknown) =>
+      isNewer(error) ? Number.POSITIVE_INFINITY : 0,
+    )
     if (runs > newest.runs) newest = { state, runs }
   }
   return newest.state

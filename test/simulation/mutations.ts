@@ -133,7 +133,7 @@ const MUTATIONS = `
 +     await sql.run('BEGIN TRANSACTION');
 +     const pending = await mergePending(sql, outcomes);
 @@ warehouse/lifecycle/open.js @@ what somebody planted in the work database stays
-- await database.exclusively((sql) => keepPlainData(sql, log)).catch(notOurs(database));
+- await database.exclusively((sql) => keepPlainData(sql, database.file, log)).catch(notOurs(database));
 @@ warehouse/queue/listing.js @@ a survey that has gone is not marked
 - if (listing.kind === 'full')
 + if (listing.kind === 'none')

@@ -11,6 +11,7 @@ import { hasCode } from '../../base/errors.js'
 import { parseJson } from '../../base/parse.js'
 import { readOwnText } from '../../base/text-file.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { refuseNewer } from '../../warehouse/lifecycle/version.js'
 
 const columnSchema = z.object({
   name: z.string(),
@@ -55,8 +56,10 @@ const tableSchema = z.object({
 })
 export type ManifestTable = z.output<typeof tableSchema>
 
+const FORMAT = 1
+
 export const manifestSchema = z.object({
-  format: z.literal(1),
+  format: z.literal(FORMAT),
   version: z.number(),
   published_at: z.string(),
   /** The program version that published. */
@@ -85,16 +88,33 @@ const FILE = 'manifest.json'
 
 export const manifestFile = (directory: string): string => join(directory, FILE)
 
+/** The fields by which a version knows a manifest that has another form than its own. */
+const writtenSchema = z.object({ format: z.number(), schema_version: z.number().catch(0) })
+
+/** Null for an invalid manifest. Throws `warehouse_is_newer`, which names `place`: the manifest of a newer version is not damaged. */
+export const parseManifest = <Output>(
+  schema: z.ZodType<Output>,
+  place: string,
+  text: string | Uint8Array,
+): Output | null => {
+  const written = parseJson(writtenSchema, text)
+  if (written === null) return null
+  refuseNewer(place, written.schema_version)
+  refuseNewer(place, written.format, FORMAT, 'format')
+  return parseJson(schema, text)
+}
+
 /**
  * Null if the manifest is missing or invalid, and therefore nothing is known about the files beside it. Throws the system's error if it
- * cannot be read.
+ * cannot be read, and `warehouse_is_newer`.
  */
 export const readManifest = async (directory: string): Promise<Manifest | null> => {
-  const text = await readOwnText(manifestFile(directory)).catch((error: unknown) => {
+  const file = manifestFile(directory)
+  const text = await readOwnText(file).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
     throw error
   })
-  return text === null ? null : parseJson(manifestSchema, text)
+  return text === null ? null : parseManifest(manifestSchema, file, text)
 }
 
 export const requireManifest = async (directory: string): Promise<Manifest> => {

@@ -17,15 +17,13 @@ import {
 } from '../../warehouse/connection/database.js'
 import { createTable, literal, qualified, quote, withoutPattern } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { refuseNewer } from '../../warehouse/lifecycle/migrations.js'
 import type { PublishedState } from '../../warehouse/lifecycle/rebuild.js'
 import { isIntact, type ManifestTable, requireManifest, storedTables } from './manifest.js'
 import { allVersions, parquetDirectory } from './versions.js'
 
-/** The database has no views: published files of views are not read. Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
+/** The database has no views: published files of views are not read. Throws the error of DuckDB, `WarehouseUnusableError` without a manifest, or `warehouse_is_newer`. */
 export const openParquet = async (version: string, options: OpenOptions = {}): Promise<Database> => {
   const manifest = await requireManifest(version)
-  refuseNewer(version, manifest.schema_version)
   const directories = [version, ...(options.directories ?? [])]
   const database = await openDatabase(':memory:', { ...options, directories })
   try {

@@ -20,7 +20,7 @@ import {
 } from '../../warehouse/lifecycle/open.js'
 import { type Ending, withEnd, withStart } from '../last-run.js'
 import type { HoldStorage, Storage } from '../storage.js'
-import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
+import { NOTHING_PUBLISHED, type PointerContents, STATE_NOTHING, stateOf } from './documents.js'
 import { changeLastRun } from './last-run.js'
 import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
 import { restoreLedgers, uploadLedgers } from './ledgers.js'
@@ -32,7 +32,7 @@ import {
   requireConditionalWrites,
 } from './preconditions.js'
 import { createBucketPublisher, createPagePublisher, startSnapshots } from './publisher.js'
-import { bucketStates, findLocal, prepareLocal, readNote, writeNote } from './restore.js'
+import { bucketStates, findLocal, prepareLocal, readManifest, readNote, writeNote } from './restore.js'
 
 /** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
 export const bucketStorage = async (held: HoldStorage, storage: StorageSettings): Promise<Storage> => {
@@ -89,6 +89,13 @@ const endingLimit = (clock: Clock, stopping: AbortSignal) => {
   return { signal: limit.signal, [Symbol.dispose]: dispose }
 }
 
+/** Throws `warehouse_is_newer` before anything of a newer version is changed: the fence already writes the pointer. */
+const readKnownPointer = async (store: ObjectStore, signal: AbortSignal): Promise<PointerContents> => {
+  const pointer = (await readPointer(store, signal)) ?? NOTHING_PUBLISHED
+  if (pointer.manifest !== null) await readManifest(store, pointer.manifest, signal)
+  return pointer
+}
+
 class BucketStorage implements Storage {
   readonly #held: HeldBucket
   readonly signal: AbortSignal
@@ -114,6 +121,7 @@ class BucketStorage implements Storage {
     await this.#withLayout(agreeOnLayout)
     this.#mayWrite = true
     await this.#recordStart()
+    await readKnownPointer(store, signal)
     const pointer = await fencePointer({ store, lease, signal })
     const { contents } = pointer
     const local = { store, pointer: contents, directory, log, signal }
@@ -193,7 +201,7 @@ class BucketStorage implements Storage {
     const directory = settings.warehouseDirectory
     await requireConditionalWrites(store, signal)
     await this.#withLayout(hasLayout)
-    const pointer = (await readPointer(store, signal)) ?? NOTHING_PUBLISHED
+    const pointer = await readKnownPointer(store, signal)
     const { note, ledgersOf } = await findLocal({ store, pointer, directory })
     await this.#restoreLedgers(ledgersOf)
     if (note?.storage === store.address)

@@ -18,7 +18,7 @@ import {
   versionOf,
 } from './documents.js'
 import type { Lease } from './lease.js'
-import { readManifest } from './restore.js'
+import { readOtherManifest } from './restore.js'
 
 interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
   readonly store: ObjectStore
@@ -67,7 +67,7 @@ export const mark = async (
   ])
   let isDamaged = false
   for (const key of keptManifests(listed, pointer, limits)) {
-    const manifest = await readManifest(store, key, signal)
+    const manifest = await readOtherManifest(store, key, signal)
     if (typeof manifest === 'string') {
       log.warn({ storage: store.address }, `nothing was cleaned up, because ${manifest}`)
       isDamaged = true

@@ -21,7 +21,7 @@ import { CatalogRows } from '../../publish/ducklake/rows.js'
 import { writeCatalog } from '../../publish/ducklake/write-catalog.js'
 import { cleanUp, mark } from './clean-up.js'
 import { type BucketManifest, DATA, type PointerContents } from './documents.js'
-import { readManifest } from './restore.js'
+import { readOtherManifest } from './restore.js'
 import type { BucketPublishing } from './upload.js'
 
 interface PublishedVersion extends BucketPublishing {
@@ -77,7 +77,7 @@ const FOLLOWERS: readonly Follower[] = [
         manifestKey: version.key,
         scratch: version.staging,
         readManifest: async (other, signal) => {
-          const result = await readManifest(version.store, other, signal)
+          const result = await readOtherManifest(version.store, other, signal)
           return typeof result === 'string' ? null : result
         },
       }),

@@ -11,7 +11,7 @@ import { readOwnText } from '../../base/text-file.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { documentBody } from '../../object-store/owned-document.js'
 import { stateInFile } from '../../publish/duckdb.js'
-import { checksum } from '../../publish/parquet/manifest.js'
+import { checksum, parseManifest } from '../../publish/parquet/manifest.js'
 import {
   ifMissing,
   replaceContent,
@@ -23,6 +23,7 @@ import {
 import type { Database } from '../../warehouse/connection/database.js'
 import { bucketNoteFile, workFile } from '../../warehouse/lifecycle/files.js'
 import type { PublishedPlace } from '../../warehouse/lifecycle/rebuild.js'
+import { isNewer } from '../../warehouse/lifecycle/version.js'
 import {
   type BucketNote,
   manifestSchema,
@@ -156,7 +157,7 @@ export const localAction = (
 
 /**
  * Writes the newest work database of the bucket, which has a state, to `file`. Returns the state of the file, as `stateOf` names it. Throws
- * an error `bucket_damaged` if no copy is usable; then the file does not exist.
+ * an error `bucket_damaged` if no copy is usable; then the file does not exist. Throws `warehouse_is_newer`.
  */
 const downloadDatabase = async (
   { store, pointer, log, signal }: Omit<Restoring, 'directory'>,
@@ -188,12 +189,19 @@ const downloadDatabase = async (
   )
 }
 
-/** The manifest, or what is wrong with it. */
+/** The manifest, or what is wrong with it. Throws `warehouse_is_newer`. */
 export const readManifest = async (store: ObjectStore, key: string, signal: AbortSignal) => {
   const stored = await store.get(key, signal)
   if (stored === null) return `${key} is missing`
-  return parseJson(manifestSchema, stored.body) ?? `${key} is damaged`
+  return parseManifest(manifestSchema, `${store.address}/${key}`, stored.body) ?? `${key} is damaged`
 }
+
+/** As `readManifest`, of another version than the current one: somebody may have gone back from a newer fieldwork-sync. */
+export const readOtherManifest: typeof readManifest = (...of) =>
+  readManifest(...of).catch((error: unknown) => {
+    if (isNewer(error)) return error.message
+    throw error
+  })
 
 /** Writes a verified copy to `file`. Returns null, or what is wrong with the object; then there is no file. */
 export const downloadVerified = async (

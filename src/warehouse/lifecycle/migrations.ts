@@ -6,17 +6,17 @@ import { createHash } from 'node:crypto'
 import { sum } from 'd3-array'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
-import { WarehouseError } from '../../base/errors.js'
 import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { bigintCell } from '../connection/cells.js'
-import { columnPaths, countOf, type Database, openDatabase, type Sql } from '../connection/database.js'
+import { columnPaths, type Database, openDatabase, type Sql } from '../connection/database.js'
 import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
 import { createView, defineView } from '../views/view-declaration.js'
 import { dropOtherViews } from './plain-data.js'
+import { refuseNewer, schemaVersion } from './version.js'
 
 interface Migration {
   readonly version: number
@@ -100,18 +100,6 @@ export const migrate = async (
   await database.exclusively(describe)
 }
 
-/**
- * For every reader and writer of a state: a newer version may have given a column another meaning. Throws `warehouse_is_newer`, which names
- * `place`.
- */
-export const refuseNewer = (place: string, version: number, known = SCHEMA_VERSION): void => {
-  if (version <= known) return
-  throw new WarehouseError(
-    'warehouse_is_newer',
-    `${place} has schema version ${version}, but this version of fieldwork-sync supports only up to ${known}. Use the fieldwork-sync that wrote it, or a newer one`,
-  )
-}
-
 /** Comments and views hold no data, so they are created again if they differ from this version. */
 const DESCRIPTIONS = [...ALL_TABLES.map(commentsOn), ...ALL_VIEWS.map(createView)].map((parts) =>
   parts.join(';\n'),
@@ -146,16 +134,6 @@ const describe = async (sql: Sql): Promise<void> => {
   // In groups: one by one, the statements take longer, and so do all at once, because DuckDB copies the whole text for each statement.
   for (const statements of DESCRIPTIONS) await sql.run(statements)
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = $1', [DESCRIPTIONS_DIGEST])
-}
-
-/** 0 for a database without our tables. In a published Parquet version they are views. */
-export const schemaVersion = async (sql: Sql): Promise<number> => {
-  const columns = await countOf(
-    sql,
-    `SELECT count(*) AS "Count" FROM duckdb_columns()
-      WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'schema_version'`,
-  )
-  return columns === 0 ? 0 : await countOf(sql, 'SELECT max(version) AS "Count" FROM _sync.schema_version')
 }
 
 const missingParts = async (sql: Sql): Promise<readonly string[]> => {

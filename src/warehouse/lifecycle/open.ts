@@ -14,9 +14,10 @@ import { duckdbError, firstLine, isDamage, isLockConflict, lockHolder } from '..
 import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from '../connection/errors.js'
 import { spillDirectory, workFile } from './files.js'
 import { describeHolder, type Holder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
-import { hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
+import { hasCurrentSchema, migrate } from './migrations.js'
 import { dropOtherViews, keepPlainData } from './plain-data.js'
 import { type PublishedPlace, rebuild } from './rebuild.js'
+import { schemaVersion } from './version.js'
 
 interface OpenWarehouse {
   readonly directory: string
@@ -42,7 +43,7 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
     await options.onHeld?.()
-    await database.exclusively((sql) => keepPlainData(sql, log)).catch(notOurs(database))
+    await database.exclusively((sql) => keepPlainData(sql, database.file, log)).catch(notOurs(database))
     const isCurrent = () => database.exclusively(hasCurrentSchema)
     if (!(await isCurrent())) {
       const isNew = (await database.exclusively(schemaVersion)) === 0

@@ -13,6 +13,7 @@ import type { Sql } from '../connection/database.js'
 import { literal, qualified, quote } from '../connection/ddl.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
+import { refuseNewerDatabase } from './version.js'
 
 const TYPES = ['BIGINT', 'BOOLEAN', 'DATE', 'DOUBLE', 'JSON', 'TIMESTAMPTZ', 'VARCHAR'] as const
 /** The type of a column. DuckDB has a longer name for TIMESTAMPTZ. */
@@ -34,8 +35,8 @@ type Part = z.output<typeof partRow>
 // and the only operators here are comparisons.
 
 /** The open database, in contrast to an attached one. */
-const CURRENT = 'system.main.current_database()'
-const ATTACHED = `'other'`
+const CURRENT = { catalog: 'system.main.current_database()', prefix: '' }
+const ATTACHED = { catalog: `'other'`, prefix: 'other.' }
 
 /** Everything that is neither a table nor a view, in an order in which it can be dropped. */
 const otherParts = (of: string): string => `
@@ -71,13 +72,15 @@ const DECLARED = ALL_TABLES.flatMap(({ schema, name, columns }) =>
 const VIEWS = ALL_VIEWS.map(({ name }) => literal(name)).join(', ')
 
 /**
- * For a read-only database. Throws `WarehouseUnusableError` if anything in it could run in our statements. Its views are no problem,
- * because our temporary views hide them (`withTemporaryViews`).
+ * For a read-only database. Throws `WarehouseUnusableError` if anything in it could run in our statements, and `warehouse_is_newer`, which
+ * names `place`. Its views are no problem, because our temporary views hide them (`withTemporaryViews`).
  */
-export const requirePlainData = (sql: Sql): Promise<void> => requirePlain(sql, CURRENT)
+export const requirePlainData = (sql: Sql, place: string): Promise<void> => requirePlain(sql, CURRENT, place)
 
-const requirePlain = async (sql: Sql, of: string): Promise<void> =>
-  refuse(await sql.rows(partRow, `${computingTables(of)} UNION ALL ${otherParts(of)}`))
+const requirePlain = async (sql: Sql, of: typeof CURRENT, place: string): Promise<void> => {
+  await refuseNewerDatabase(sql, of, place)
+  refuse(await sql.rows(partRow, `${computingTables(of.catalog)} UNION ALL ${otherParts(of.catalog)}`))
+}
 
 const refuse = ([first]: readonly Part[]): void => {
   if (first === undefined) return
@@ -90,13 +93,13 @@ const refuse = ([first]: readonly Part[]): void => {
 const nameOf = ({ kind, schema, name }: Part): string => (kind === 'SCHEMA' ? name : `${schema}.${name}`)
 
 /** The tables of the database that is attached as `other`, with the columns that they have there. Throws like `requirePlainData`. */
-export const plainTablesOfOther = async (sql: Sql): Promise<readonly TableDeclaration[]> => {
-  await requirePlain(sql, ATTACHED)
+export const plainTablesOfOther = async (sql: Sql, place: string): Promise<readonly TableDeclaration[]> => {
+  await requirePlain(sql, ATTACHED, place)
   const columns = await sql.rows(
     columnRow,
     `SELECT schema_name AS schema, table_name AS "table", column_name AS name, ${TYPE} AS type, is_nullable AS nullable, '' AS comment
       FROM duckdb_columns() SEMI JOIN duckdb_tables() USING (database_name, schema_name, table_name)
-      WHERE database_name = ${ATTACHED} ORDER BY schema_name, table_name, column_index`,
+      WHERE database_name = ${ATTACHED.catalog} ORDER BY schema_name, table_name, column_index`,
   )
   return groups(
     columns,
@@ -109,11 +112,13 @@ export const plainTablesOfOther = async (sql: Sql): Promise<readonly TableDeclar
 
 /**
  * For the work database, before any other statement: drops everything that could run in our statements. A table that computes is not
- * dropped, because of its rows: this throws `WarehouseUnusableError` instead.
+ * dropped, because of its rows: this throws `WarehouseUnusableError` instead. Throws `warehouse_is_newer`, which names `place`, and drops
+ * nothing of a newer version.
  */
-export const keepPlainData = async (sql: Sql, log: Log): Promise<void> => {
-  refuse(await sql.rows(partRow, computingTables(CURRENT)))
-  for (const part of await sql.rows(partRow, otherParts(CURRENT))) {
+export const keepPlainData = async (sql: Sql, place: string, log: Log): Promise<void> => {
+  await refuseNewerDatabase(sql, CURRENT, place)
+  refuse(await sql.rows(partRow, computingTables(CURRENT.catalog)))
+  for (const part of await sql.rows(partRow, otherParts(CURRENT.catalog))) {
     const { kind, schema, name } = part
     const dropped = kind === 'SCHEMA' ? `${quote(name)} CASCADE` : qualified({ schema, name })
     await sql.run(`DROP ${kind} IF EXISTS ${dropped}`)

@@ -29,6 +29,11 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     fate: 'refused',
     sql: viewOver('_sync.schema_version', 'description'),
   },
+  'computed column in the table _sync.schema_version': {
+    fate: 'refused',
+    sql: () => `DROP TABLE _sync.schema_version; CREATE TABLE _sync.schema_version (seen BIGINT, version BIGINT AS (seen + 99));
+      INSERT INTO _sync.schema_version (seen) VALUES (1)`,
+  },
   'table in place of the view main.needs_action': {
     fate: 'refused',
     sql: () => 'DROP VIEW main.needs_action; CREATE TABLE main.needs_action AS SELECT 1 AS account',
