@@ -75,6 +75,8 @@ export interface PlannedSurvey extends SurveyFacts {
     /** The run that queued it. */
     readonly runId: string
     readonly requestsNeeded: number | null
+    /** When an attempt to read it, or a part of it, last failed, server time; null if none did. */
+    readonly failedAt: Instant | null
     readonly refusals: number
     /** Server time; null without a refusal. */
     readonly refusedAt: Instant | null

@@ -128,6 +128,7 @@ export const tasks = sync(
     enqueued_run_id: runId,
     attempts: bigint('Number of failed attempts'),
     last_error: varchar.orNull('Why the last attempt failed'),
+    failed_at: timestamptz.orNull('When an attempt last failed, server time; null if none did'),
     last_run_id: varchar.orNull('The run of the last attempt'),
     requests_needed: bigint.orNull('Requests that it needs, if a budget stopped it'),
     refusals: bigint.orNull('Consecutive refusals by the API (404, 403); null without any'),

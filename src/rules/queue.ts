@@ -18,6 +18,8 @@ export interface Task {
   readonly isLeftOver: boolean
   /** Whether an earlier run began to read the survey in parts. */
   readonly isBegun: boolean
+  /** Whether an earlier run failed to read the survey, or a part of it. */
+  readonly hasFailed: boolean
   /** Consecutive refusals of the survey by the API. */
   readonly refusals: number
   /** Whether this run lists all surveys and its pages have not shown this one. The survey may have gone since an earlier run saw it. */
@@ -28,7 +30,7 @@ export interface Task {
   readonly reserve: number
   /** Orders surveys of the same urgency, as most surveys of a first load are. Microseconds, exact as a number until 2255. */
   readonly createdAt: number
-  /** When the survey was last read, or queued if never read. */
+  /** When a run last read the survey, or failed to read it; when it was queued, if no run has tried. */
   readonly since: Instant
   readonly urgency: number
 }
@@ -135,6 +137,7 @@ const taskOf = (
     isQueued: survey.task !== null,
     isLeftOver: survey.task !== null && survey.task.runId !== runId,
     isBegun: survey.task !== null && survey.task.unfinishedAt !== null,
+    hasFailed: (survey.task?.failedAt ?? null) !== null,
     refusals: survey.task?.refusals ?? 0,
     requests: bundleRequests(survey, reason, at, estimate),
     reserve: requestsIn(bundleRequests(survey, reason, at, estimate, true)),
@@ -146,18 +149,25 @@ const taskOf = (
 
 export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, active: 2, other: 1 })
 
-/** The weight of the time since the last refresh in the order of the queue, by the survey's status. */
+/** The weight of the time since the last attempt in the order of the queue, by the survey's status. */
 export const refreshWeight = (status: string, weights: RefreshWeights): number => {
   if (status === 'fieldwork') return weights.fieldwork
   return isActive(status) ? weights.active : weights.other
 }
 
-/** The order of the queue, largest first: milliseconds since the last refresh (or since queuing, without one), times the weight. */
+/** The order of the queue, largest first: milliseconds since the last attempt (or since queuing, without one), times the weight. */
 export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight
 
-/** A survey without a believed time has waited since the epoch. */
-const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>
-  believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
+/**
+ * A failed attempt is a turn as a reading is. Otherwise surveys that always fail would come first in every run. A survey without a believed
+ * time has waited since the epoch.
+ */
+const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant => {
+  const readAt = believed(refreshedAt, at)
+  const failedAt = believed(task?.failedAt ?? null, at)
+  const triedAt = (failedAt ?? 0n) > (readAt ?? 0n) ? failedAt : readAt
+  return triedAt ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
+}
 
 /** A survey that did not fit into an earlier run comes after all others. */
 const byUrgency = (a: Task, b: Task): number =>

@@ -340,7 +340,7 @@ export const settingsSchema = section({
       'More rejected rows than this end a run with exit 5; all good rows are kept',
     ),
     consecutive_failures_max: wholeNumber(5, 1, 1_000).describe(
-      'A run stops when this many surveys in a row have failed',
+      'A run stops when this many surveys in a row have failed that did not fail in an earlier run',
     ),
     sources_per_survey_max: wholeNumber(25_000, 1, 100_000).describe(
       'Of a survey with more sources, only its own progress is read. 25,000 sources take seven hours at 60 requests a minute',

@@ -15,6 +15,7 @@ export class FailureWatch {
   readonly #failuresMax: number
   #answered = 0
   #notFound = 0
+  #failedSurveys = 0
   #refusedSurveys = 0
   readonly #refused = new Set<RefusalKind>()
   /** The failures since the last survey that was read, and their kinds. */
@@ -36,12 +37,13 @@ export class FailureWatch {
     this.#rowKinds = new Set()
   }
 
-  /** Nothing of the survey was read. `isKnown`: the API also refused the survey in an earlier run. */
+  /** Nothing of the survey was read. `isKnown`: an earlier run could not read the survey either. */
   failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void {
     this.#last = error
+    this.#failedSurveys += 1
     for (const { kind } of refusals) this.#refused.add(kind)
     if (refusals.length > 0) this.#refusedSurveys += 1
-    // A survey that was refused before is expected to be refused again. It must not keep other surveys from being read.
+    // A survey that failed before is expected to fail again. It must not keep other surveys from being read.
     if (isKnown) return
     this.#notFound += notFoundIn(refusals)
     this.#row.push(error)
@@ -65,8 +67,14 @@ export class FailureWatch {
 
   /** The error that ends the run when the queue is empty; null without one. */
   lastVerdict(): UpstreamError | null {
-    if (this.#answered > 0 || this.#refusedSurveys < REFUSED_SURVEYS_MIN) return null
-    return this.#ended(`the API refused all ${this.#refusedSurveys} requested surveys`, onlyOf(this.#refused))
+    if (this.#answered > 0) return null
+    if (this.#refusedSurveys >= REFUSED_SURVEYS_MIN)
+      return this.#ended(
+        `the API refused all ${this.#refusedSurveys} requested surveys`,
+        onlyOf(this.#refused),
+      )
+    if (this.#failedSurveys < this.#failuresMax) return null
+    return this.#ended('no survey could be read', null)
   }
 
   #ended(what: string, kind: RefusalKind | null): UpstreamError | null {

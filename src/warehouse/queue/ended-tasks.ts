@@ -40,7 +40,7 @@ const endBegun = async (sql: AccountSql, surveyId: number, begunAt: Instant): Pr
     begunAt,
   ])
   await sql.run(
-    `UPDATE ${qualified(tasks)} SET unfinished = NULL, unfinished_at = NULL, last_error = NULL ${own}`,
+    `UPDATE ${qualified(tasks)} SET unfinished = NULL, unfinished_at = NULL, last_error = NULL, failed_at = NULL ${own}`,
     [sql.account, surveyId],
   )
 }
@@ -63,7 +63,7 @@ export const keepTasks = async (
       )
     } else if (failure !== null)
       await sql.run(
-        `UPDATE ${qualified(tasks)} SET attempts = attempts + 1, last_error = $3, last_run_id = $4,
+        `UPDATE ${qualified(tasks)} SET attempts = attempts + 1, last_error = $3, failed_at = $6, last_run_id = $4,
             refusals = CASE WHEN $5 THEN coalesce(refusals, 0) + 1 ELSE refusals END,
             refused_at = CASE WHEN $5 THEN $6 ELSE refused_at END,
             unfinished = NULL, unfinished_at = CASE WHEN $7 THEN unfinished_at END

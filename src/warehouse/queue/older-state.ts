@@ -4,4 +4,4 @@ export const FRESHNESS =
   '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by, NULL::TIMESTAMPTZ AS unlisted_since, NULL::BIGINT AS sources_left_out WHERE false)'
 
 export const TASKS = `(FROM _sync.tasks UNION ALL BY NAME
-  SELECT NULL::BIGINT AS unfinished, NULL::TIMESTAMPTZ AS unfinished_at WHERE false)`
+  SELECT NULL::BIGINT AS unfinished, NULL::TIMESTAMPTZ AS unfinished_at, NULL::TIMESTAMPTZ AS failed_at WHERE false)`

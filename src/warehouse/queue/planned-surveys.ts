@@ -35,14 +35,15 @@ const surveyRow = z
     enqueuedAt: timestamptzCell.nullable(),
     runId: varcharCell.nullable(),
     requestsNeeded: bigintCell.nullable(),
+    failedAt: timestamptzCell.nullable(),
     refusals: bigintCell,
     refusedAt: timestamptzCell.nullable(),
     unfinished: bigintCell,
     unfinishedAt: timestamptzCell.nullable(),
   })
   .transform(({ reason, enqueuedAt, runId, ...row }): PlannedSurvey => {
-    const { requestsNeeded, refusals, refusedAt, unfinished, unfinishedAt, ...survey } = row
-    const attempts = { requestsNeeded, refusals, refusedAt, unfinished, unfinishedAt }
+    const { requestsNeeded, failedAt, refusals, refusedAt, unfinished, unfinishedAt, ...survey } = row
+    const attempts = { requestsNeeded, failedAt, refusals, refusedAt, unfinished, unfinishedAt }
     const isQueued = reason !== null && enqueuedAt !== null && runId !== null
     return { ...survey, task: isQueued ? { reason, enqueuedAt, runId, ...attempts } : null }
   })
@@ -121,7 +122,8 @@ const selectPlanned = (
       ${windows === null ? '0' : 'coalesce(d.days, 0)'} AS "daysOpen",
       CASE WHEN t.reason IS DISTINCT FROM 'missing' THEN ${excluded} END AS "excludedBy",
       t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
-      t.requests_needed AS "requestsNeeded", coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt",
+      t.requests_needed AS "requestsNeeded", t.failed_at AS "failedAt",
+      coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt",
       coalesce(t.unfinished, 0) AS unfinished, t.unfinished_at AS "unfinishedAt"
     FROM (FROM main.surveys WHERE account = $1 AND id IN (FROM selected)) s
     LEFT JOIN (FROM _sync.pending_surveys WHERE account = $1) w ON w.id = s.id

@@ -40,6 +40,7 @@ export const readAndCommit = async (
       isNightly: true,
       isLeftOver: false,
       isUnseen: false,
+      hasFailed: false,
       refusals: 0,
       ...task,
     },

@@ -14,6 +14,7 @@ const task: Task = {
   isLeftOver: false,
   isUnseen: false,
   isBegun: false,
+  hasFailed: false,
   refusals: 0,
   requests: { survey_progress: 1, sample_source_progress: 2 },
   reserve: 4,

@@ -122,6 +122,7 @@ describe('a plan', () => {
       enqueuedAt: daysAgo(1),
       runId: 'run-0',
       requestsNeeded: null,
+      failedAt: null,
       refusals: 0,
       refusedAt: null,
       unfinished: 0,

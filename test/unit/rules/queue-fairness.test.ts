@@ -5,8 +5,8 @@ import { urgency } from '../../../src/rules/queue.js'
 import { cases } from '../../support/suite/cases.js'
 
 /**
- * Every queued survey is refreshed within so many bundles of others, whatever the weights, where `due` surveys are due over
- * and over: (due - 1) * (1 + sqrt(heaviest / own))^2 + 1. The time since the last refresh grows without bound, and another
+ * A failed attempt is a refresh here, because both are a turn. Every queued survey is refreshed within so many bundles of others, whatever
+ * the weights, where `due` surveys are due over and over: (due - 1) * (1 + sqrt(heaviest / own))^2 + 1. The time since the last refresh grows without bound, and another
  * survey can come first only while its own, times its weight, is larger. Of the time t that a survey has waited look at
  * the last part, from x * t on: there another one comes first once, and again only after it has waited own / heaviest * x * t, so
  * at most 1 + (1 - x) / x * heaviest / own times in all. With a bundle a run, (1 - x) * t <= (due - 1) times that; the best

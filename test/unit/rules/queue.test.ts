@@ -29,6 +29,7 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
     enqueuedAt,
     runId: 'run-0',
     requestsNeeded: null,
+    failedAt: null,
     refusals,
     refusedAt: refusals === 0 ? null : minute(0),
     unfinished: 0,
@@ -145,6 +146,26 @@ test('an excluded survey is counted and not read, unless somebody asks for it', 
     [1, 'requested', false],
     [2, 'requested', false],
   ])
+})
+
+test('a failed attempt is a turn: the survey waits since then, unless its time is ahead of now', () => {
+  const failing = (id: number, failedAt: bigint, refreshedAt: bigint | null): PlannedSurvey => {
+    const { task, ...survey } = queued({ id, refreshedAt }, minute(0))
+    return { ...survey, task: task && { ...task, failedAt } }
+  }
+  const surveys = [
+    failing(1, minute(50), minute(1)),
+    failing(2, minute(40), null),
+    failing(3, minute(30), minute(60)),
+    failing(4, minute(200), minute(10)),
+    queued({ id: 5, refreshedAt: minute(20) }, minute(0)),
+  ]
+  const { tasks } = queueOf(onlySurveys(surveys), minute(100), { refresh: REFRESH_RULES, full: false }, null)
+  const waiting = { 4: 10, 5: 20, 2: 40, 1: 50, 3: 60 }
+  expect(tasks.map(({ surveyId }) => surveyId)).toEqual([4, 5, 2, 1, 3])
+  for (const { surveyId, since } of tasks)
+    expect(since).toBe(minute(waiting[surveyId as keyof typeof waiting]))
+  expect(tasks.map(({ hasFailed }) => hasFailed)).toEqual([true, false, true, true, true])
 })
 
 describe('a survey waits', () => {

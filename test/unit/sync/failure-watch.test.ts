@@ -28,6 +28,7 @@ interface Step {
 
 const GONE: Step = { answers: null, kinds: ['not_found', 'not_found'] }
 const FORBIDDEN: Step = { answers: null, kinds: ['forbidden', 'forbidden'] }
+const DOWN: Step = { answers: null }
 const READ: Step = { answers: 3 }
 
 const watched = (steps: readonly Step[], max = 3) => {
@@ -45,7 +46,11 @@ const watched = (steps: readonly Step[], max = 3) => {
 test.each<[string, readonly Step[]]>([
   ['when one survey is refused', [READ, GONE, READ]],
   ['when fewer than three fail in a row', [{ ...GONE, times: 2 }, READ, { ...GONE, times: 2 }, READ, READ]],
-  ['when surveys fail that were refused before', [{ ...FORBIDDEN, isKnown: true, times: 9 }, READ]],
+  ['when surveys are refused that failed before', [{ ...FORBIDDEN, isKnown: true, times: 9 }, READ]],
+  [
+    'when surveys fail that failed before',
+    [{ ...DOWN, isKnown: true, times: 9 }, READ, { ...DOWN, times: 2 }],
+  ],
   ['when many surveys have sources and no progress', [{ answers: 1, kinds: ['not_found'], times: 50 }]],
 ])('the run goes on %s', (_, steps) => {
   expect(watched(steps).verdict()).toBeNull()
@@ -57,7 +62,7 @@ describe('the run ends', () => {
     ['as a wrong address after too many not found in a row', 'wrong_address', [READ, { ...GONE, times: 3 }]],
     ['as forbidden after too many in a row', 'surveys_forbidden', [READ, { ...FORBIDDEN, times: 3 }]],
     ['as too many failures when the refusals differ', 'too_many_failures', [FORBIDDEN, GONE, FORBIDDEN]],
-    ['as too many failures when none is a refusal', 'too_many_failures', [{ answers: null, times: 3 }]],
+    ['as too many failures when none is a refusal', 'too_many_failures', [{ ...DOWN, times: 3 }]],
     [
       'as a wrong address when more requests are not found than answered',
       'wrong_address',
@@ -71,6 +76,7 @@ describe('the run ends', () => {
     ['when both surveys are forbidden', 'surveys_forbidden', [{ ...FORBIDDEN, times: 2 }]],
     ['when both were forbidden before', 'surveys_forbidden', [{ ...FORBIDDEN, isKnown: true, times: 2 }]],
     ['when neither of two is found', 'wrong_address', [{ ...GONE, isKnown: true, times: 2 }]],
+    ['when all three failed before', 'too_many_failures', [{ ...DOWN, isKnown: true, times: 3 }]],
   ])('at the end of the queue %s', (_, code, steps) => {
     expect(watched(steps).verdict()).toBeNull()
     expect(watched(steps).lastVerdict()).toMatchObject({ code, exitCode: 4 })
@@ -189,6 +195,48 @@ describe('a run', () => {
     expect(await night(noProgress(down()))).toMatchObject({ exitCode: 4 })
     await warehouse.expectRows("SELECT id FROM sample_sources WHERE name = 'renamed' ORDER BY 1", [[1], [7]])
     await warehouse.expectRows("SELECT id FROM surveys WHERE title = 'renamed'", [])
+  })
+
+  test('reads all others when a dozen surveys answer 5xx night after night, as soon as it knows the dozen', async () => {
+    const { night } = await opened(60)
+    const dozen = (request: string) => {
+      if (/ (4[89]|5\d|60)\b/.test(request)) throw down()
+    }
+    await night()
+    await night(dozen)
+    await night(dozen)
+    for (let time = 0; time < 3; time += 1)
+      expect(await night(dozen)).toMatchObject({ exitCode: 3, surveysRefreshed: 47, failing: 13 })
+    expect(await night()).toMatchObject({ exitCode: 0, surveysRefreshed: 60 })
+  })
+
+  test('with a small budget reads each survey in turn, also those that failed', async () => {
+    const { warehouse, api, night } = await opened(20)
+    const some = (request: string) => {
+      if (/ (1[5-9]|20)\b/.test(request)) throw down()
+    }
+    await night()
+    const asked = new Set<string>()
+    for (let time = 0; time < 10; time += 1) {
+      await night(some, 13)
+      for (const request of api.asked.filter((one) => one.startsWith('sources'))) asked.add(request)
+    }
+    await warehouse.expectRows(
+      "SELECT count(*) FROM freshness WHERE refreshed_at > (SELECT min(refreshed_at) FROM freshness) + INTERVAL '1 day'",
+      [[14]],
+    )
+    expect(asked.size).toBe(20)
+  })
+
+  test('that nothing answers ends with 4, also if every survey has failed before', async () => {
+    const { night } = await opened(12)
+    await night()
+    for (let time = 0; time < 4; time += 1)
+      expect(
+        await night(() => {
+          throw down()
+        }),
+      ).toMatchObject({ exitCode: 4, surveysRefreshed: 0 })
   })
 
   test('with a budget for too few surveys is partial, and one with a budget for enough is not', async () => {

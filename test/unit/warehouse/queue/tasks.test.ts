@@ -147,6 +147,7 @@ describe('a task', () => {
 const TASK = {
   runId: RUN,
   requestsNeeded: null,
+  failedAt: null,
   refusals: 0,
   refusedAt: null,
   unfinished: 0,
