@@ -344,6 +344,26 @@ test.concurrent('a file is replaced as a whole, in the format of its name, and n
   })
 })
 
+test.concurrent('Parquet holds long integers and intervals exactly, also inside of lists, and refuses longer integers', async () => {
+  const out = join(await trial.temporary(), 'exact.parquet')
+  const LONG_INTEGER = '9007199254740993'
+  await rowsOf(
+    `SELECT sum(${LONG_INTEGER}::BIGINT) AS sum, ${LONG_INTEGER}::UHUGEINT AS unsigned, INTERVAL '1 second 1 microsecond' AS lasted,
+      [{'HUGEINT': ${LONG_INTEGER}::HUGEINT}] AS list, 'HUGEINT'::ENUM('HUGEINT') AS kind, 'INTERVAL' AS text`,
+    ...['--out', out],
+  )
+  const file = `FROM '${out}' t`
+  expect(await query(':memory:', `SELECT t::VARCHAR AS row, typeof(t) AS type ${file}`)).toEqual([
+    {
+      row: `{'sum': ${LONG_INTEGER}, 'unsigned': ${LONG_INTEGER}, 'lasted': '00:00:01.000001', 'list': [{'HUGEINT': ${LONG_INTEGER}}], 'kind': HUGEINT, 'text': INTERVAL}`,
+      type: 'STRUCT(sum DECIMAL(38,0), unsigned DECIMAL(38,0), lasted VARCHAR, list STRUCT(HUGEINT DECIMAL(38,0))[], kind VARCHAR, "text" VARCHAR)',
+    },
+  ])
+  const longer = await trial.runWarm(['query', `SELECT 1${'0'.repeat(38)}::HUGEINT AS m`, '--out', out])
+  expect(longer.code, longer.stderr).toBe(2)
+  expect(longer.stderr).toContain(`Could not cast value 1${'0'.repeat(38)} to DECIMAL(38,0)`)
+})
+
 test.concurrent('an error of writing names the file or the temporary directory that was written', async () => {
   const root = await trial.temporary()
   const temporary = await trial.temporary()

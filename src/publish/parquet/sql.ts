@@ -111,9 +111,25 @@ const digest = ({ columns }: PublishedTable): string => {
   return `count(*) AS "rows", concat(${sum(cells)}, ':', ${sum(cells.toReversed())}) AS digest`
 }
 
-/** JSON is published as text, because polars reads Parquet's JSON type as bytes. */
-export const published = ({ name, type }: { readonly name: string; readonly type: string }): string =>
-  type === 'JSON' ? `CAST(t.${quote(name)} AS VARCHAR)` : `t.${quote(name)}`
+/**
+ * The types that files have in place of those that Parquet or its readers would change. polars reads Parquet's JSON type as bytes. DuckDB
+ * writes integers of 128 bits, as every sum of BIGINT, as doubles, and intervals without their microseconds.
+ */
+const PUBLISHED_TYPES: Readonly<Record<string, string>> = {
+  JSON: 'VARCHAR',
+  INTERVAL: 'VARCHAR',
+  HUGEINT: 'DECIMAL(38,0)',
+  UHUGEINT: 'DECIMAL(38,0)',
+}
+
+/** A nested type names its parts, some in quotes, and each with a blank before its type. */
+const TYPE_OR_NAME = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b[A-Z]+\b(?! )/g
+
+/** SQL of a cell of `t` with its published type. */
+export const published = ({ name, type }: { readonly name: string; readonly type: string }): string => {
+  const publishedType = type.replaceAll(TYPE_OR_NAME, (part) => PUBLISHED_TYPES[part] ?? part)
+  return publishedType === type ? `t.${quote(name)}` : `CAST(t.${quote(name)} AS ${publishedType})`
+}
 
 /** The name in the staged table, where `account` may be both a column and a partition. */
 const fileColumn = ({ name }: Column): string => `file_${name}`
