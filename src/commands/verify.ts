@@ -92,8 +92,8 @@ const UNREADABLE: readonly string[] = [
 ]
 
 const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise<LocalProof> => {
-  const { storage, warehouseDirectory } = settings
-  if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
+  const { storage, warehouseDirectory, publish } = settings
+  if (storage === null) return await verifyDirectory(warehouseDirectory, publish.formats, signal)
   // The client of object stores is loaded only for a warehouse in a bucket.
   const { openStore } = await import('../object-store/open.js')
   await using store = await openStore(storage)

@@ -1,5 +1,5 @@
 /** How `verify` ends: with whatever it could show until then, and with an exit code for each cause. */
-import { chmod, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -28,6 +28,47 @@ test.each([
   const ended = await runWarm(['verify', ...args])
   expect(ended.code).toBe(2)
   expect(ended.stderr).toContain(says)
+})
+
+test('a format of the settings that is missing, and a link without a target, are problems', async (context) => {
+  const trial = await openTrial(context, surveys())
+  const both = await trial.settings({ publish: ['duckdb', 'parquet'] })
+  const [parquet, aside] = ['parquet', 'aside'].map((name) => join(trial.warehouse, name))
+  if (parquet === undefined || aside === undefined) throw new Error('there are two paths')
+  expect(await trial.runWarm(['sync', '--publish', 'duckdb'])).toMatchObject({ code: 0 })
+  const found = async (settings: readonly string[]) => {
+    const { code, stdout } = await trial.runWarm(['verify', '--local', '--json', ...settings])
+    const { problems, notes } = JSON.parse(stdout).local
+    return [
+      code,
+      problems.map(({ rule, state, example }: Record<string, string>) => [rule, state, example]),
+      notes,
+    ]
+  }
+  const current = join(parquet, 'current')
+  const missing = (state: string, format: string) => [5, [['format_is_published', state, format]], []]
+  const sound = [0, [], []]
+  // The settings name it since the last sync.
+  expect(await found(both)).toEqual(missing(current, 'parquet'))
+  const { stdout } = await trial.runWarm(['verify', '--local', ...both])
+  expect(stdout).toContain(`WRONG  ${current}: publish.formats names it, but it is missing: parquet`)
+  expect(stdout).toContain('Run fieldwork-sync sync, which publishes it.')
+  expect(await found([])).toEqual(sound)
+  expect(await trial.runWarm(['sync', ...both])).toMatchObject({ code: 0 })
+  expect(await found(both)).toEqual(sound)
+  await rename(trial.published, aside)
+  expect(await found(both)).toEqual(missing(trial.published, 'duckdb'))
+  // Without the settings of this warehouse, nobody knows.
+  expect(await found([])).toEqual([0, [], [expect.stringContaining(`there is no ${trial.published}`)]])
+  await symlink('gone.duckdb', trial.published)
+  expect(await found(both)).toEqual([5, [['state_can_be_read', trial.published, 'gone.duckdb']], []])
+  await rm(trial.published)
+  await rename(aside, trial.published)
+  await rm(join(parquet, 'versions'), { recursive: true })
+  const dangling = [5, [['state_can_be_read', current, 'versions/000001']], []]
+  for (const settings of [both, []]) expect(await found(settings)).toEqual(dangling)
+  await rm(parquet, { recursive: true })
+  expect(await found(both)).toEqual(missing(current, 'parquet'))
 })
 
 describe('after a sync', () => {

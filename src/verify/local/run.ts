@@ -2,11 +2,17 @@
  * The local checks of `verify`: every rule that a published state must satisfy by itself, without a request to the API or a lock. Damage is
  * reported as a problem. A state that cannot be reached, or was written by another version, is an error.
  */
-import { realpath, stat } from 'node:fs/promises'
+import { readlink, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../../base/errors.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
-import { publishedPath } from '../../model/publish-formats.js'
+import {
+  isStateFormat,
+  type PublishFormat,
+  publishedPath,
+  STATE_FORMATS,
+  type StateFormat,
+} from '../../model/publish-formats.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { manifestFile, readManifest } from '../../publish/parquet/manifest.js'
 import { openParquet } from '../../publish/parquet/reader.js'
@@ -20,10 +26,16 @@ import { checkParquetFiles, filesOf, type ParquetVersion } from './check-parquet
 import { checkTables, openParquetVersion } from './check-tables.js'
 import { type Checked, damaged, type LocalProof, type Problem, problemOfFiles, together } from './proof.js'
 
-/** Checks every published format of a warehouse directory. Throws a `WarehouseError`. */
-export const verifyDirectory = async (directory: string, signal: AbortSignal): Promise<LocalProof> => {
+/** Checks every published format of a warehouse directory, and whether the formats of the settings are published. Throws a `WarehouseError`. */
+export const verifyDirectory = async (
+  directory: string,
+  formats: readonly PublishFormat[],
+  signal: AbortSignal,
+): Promise<LocalProof> => {
   const file = publishedPath(directory, 'duckdb')
-  const { version: parquet, ...proof } = await findParquet(publishedPath(directory, 'parquet'), signal)
+  const present = await checkPresence(directory, formats.filter(isStateFormat))
+  const { version: parquet, ...found } = await findParquet(publishedPath(directory, 'parquet'), signal)
+  const proof = together(present, found)
   if ((await stat(file).catch(ifMissing(file))) !== null) {
     // The question does not contain the manifest, because it is an argument of a process, for which the manifest of a large warehouse is
     // too long.
@@ -38,6 +50,32 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
   })
   return together(proof, { ...checked, states: [] })
 }
+
+/** Without the settings of the warehouse, the default names a format that may never have been published: only a note says so. */
+const checkPresence = async (directory: string, named: readonly StateFormat[]): Promise<LocalProof> => {
+  const absent = new Set<StateFormat>()
+  const dangling: Checked[] = []
+  for (const format of STATE_FORMATS) {
+    const path = publishedPath(directory, format)
+    if ((await realpath(path).catch(ifMissing(path))) !== null) continue
+    const target = await readlink(path).catch(() => null)
+    if (target === null) absent.add(format)
+    else dangling.push({ checks: 1, states: [path], problems: problemOfFiles(path, DANGLING, [target]) })
+  }
+  const missing = named.filter((format) => absent.has(format))
+  const isKnown = missing.length < named.length
+  const lacks = missing.map((format): Checked => {
+    const path = publishedPath(directory, format)
+    return isKnown
+      ? { checks: 1, problems: problemOfFiles(path, NOT_PUBLISHED, [format], PUBLISH_IT) }
+      : { notes: [`there is no ${path}, although publish.formats names ${format}. ${PUBLISH_IT}`] }
+  })
+  return together(...dangling, ...lacks)
+}
+
+const DANGLING = { rule: 'state_can_be_read', says: 'it links to a place that does not exist' }
+const NOT_PUBLISHED = { rule: 'format_is_published', says: 'publish.formats names it, but it is missing' }
+const PUBLISH_IT = 'Run fieldwork-sync sync, which publishes it'
 
 interface FoundParquet extends Checked {
   /** Null if no Parquet is published, or its files are damaged. */
