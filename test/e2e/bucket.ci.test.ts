@@ -1,6 +1,6 @@
 /** With `storage`, the bucket is the warehouse: every pod begins with an empty disk, and nothing is lost, doubled or torn. */
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scriptedProgress } from '../support/api/scripted-api.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
@@ -93,6 +93,32 @@ describe('commands that read', () => {
     for (const command of some([['status'], ['plan'], ['verify', '--local'], ['replay']], 1))
       expect(await trial.runWarm(command, await trial.pod())).toMatchObject({ code: 7, stderr: lost })
     expect(trial.api.arrivals).toHaveLength(arrivals)
+  })
+
+  test.concurrent('leave copies that others download or are about to open, and remove what is no longer used', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    await trial.runWarm(NIGHT, await trial.pod())
+    const pod = await trial.pod()
+    const cache = join(String(pod.FIELDWORK_SYNC_WAREHOUSE), 'bucket-cache')
+    const runs = async () => {
+      const args = ['query', 'SELECT count(*) AS runs FROM _sync.runs', '--format', 'csv']
+      const { code, stdout } = await trial.runWarm(args, pod)
+      return { code, stdout }
+    }
+    const copy = () => join(cache, basename(String(trial.document('current.json').database)))
+    expect(await runs()).toEqual({ code: 0, stdout: 'runs\n1\n' })
+    const first = copy()
+    const long = new Date(Date.now() - 2 * 3_600_000)
+    await utimes(first, long, long)
+    // A reader says that it uses the copy.
+    await runs()
+    expect((await stat(first)).mtimeMs).toBeGreaterThan(long.getTime())
+    const [unused, download, killed] = ['0.duckdb', '.1.duckdb.publishing', '.2.duckdb.publishing']
+    for (const name of [unused, download, killed]) await writeFile(join(cache, name), '')
+    for (const name of [unused, killed]) await utimes(join(cache, name), long, long)
+    expect(await trial.runWarm(NIGHT, await trial.pod())).toMatchObject({ code: 0 })
+    expect(await runs()).toEqual({ code: 0, stdout: 'runs\n2\n' })
+    expect((await readdir(cache)).sort()).toEqual([download, basename(first), basename(copy())])
   })
 
   test.concurrent('say in one line that nothing is published yet', async (context) => {

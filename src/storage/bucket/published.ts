@@ -2,8 +2,9 @@
  * The published state of a bucket, for commands that only read. The database of the current version is downloaded, verified and kept in the
  * local directory. No lease is needed.
  */
-import { readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { systemClock } from '../../base/clock.js'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
@@ -11,7 +12,7 @@ import { openStore } from '../../object-store/open.js'
 import { openPublishedFile } from '../../publish/duckdb.js'
 import type { Published } from '../../publish/formats.js'
 import { isIntact } from '../../publish/parquet/manifest.js'
-import { temporaryBeside } from '../../publish/replace-file.js'
+import { ifMissing, temporaryBeside } from '../../publish/replace-file.js'
 import type { StorageSettings } from '../../settings/storage.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { type NamedObject, STATE_NOTHING, stateOf } from './documents.js'
@@ -67,6 +68,9 @@ const damaged = (store: ObjectStore, problem: string): WarehouseError =>
 /** The directory for downloaded databases, below the warehouse directory. */
 const CACHE = 'bucket-cache'
 
+/** A copy that was used or written within this time may be about to be opened, or be a download under way. */
+const IN_USE_MS = 3_600_000
+
 const localCopy = async (
   store: ObjectStore,
   database: NamedObject,
@@ -79,13 +83,14 @@ const localCopy = async (
   try {
     await makeDirectory(directory)
     await makeDirectory(cache)
+    // Says that the copy is in use. Who may not say so may still read it.
+    const now = new Date(systemClock.nowMs())
+    await utimes(file, now, now).catch(() => undefined)
     if (await isIntact(cache, { ...database, path: basename(file) })) return file
     const problem = await downloadVerified(store, database, temporary, signal)
     if (problem !== null) throw damaged(store, problem)
     await rename(temporary, file)
-    // Removes older copies, and files of killed downloads. A reader that has a removed file open can go on reading it.
-    for (const name of await readdir(cache))
-      if (!name.includes(basename(file))) await rm(join(cache, name), { force: true })
+    await removeUnused(cache, file)
     return file
   } catch (error) {
     if (!isSystemError(error)) throw error
@@ -93,5 +98,15 @@ const localCopy = async (
       `cannot keep a copy of ${store.address}/${database.key} in ${cache}: ${messageOf(error)}. Give a directory with room by --warehouse`,
       { cause: error },
     )
+  }
+}
+
+/** Removes older copies, and files of killed downloads. A reader that has a removed file open can go on reading it. */
+const removeUnused = async (cache: string, current: string): Promise<void> => {
+  for (const name of await readdir(cache)) {
+    const path = join(cache, name)
+    const stats = await stat(path).catch(ifMissing)
+    const isUnused = stats !== null && systemClock.nowMs() - stats.mtimeMs > IN_USE_MS
+    if (isUnused && path !== current) await rm(path, { force: true })
   }
 }
