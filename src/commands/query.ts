@@ -23,7 +23,7 @@ import { writeTable } from './query/table.js'
 import { textOf } from './query/text.js'
 import { durationOf, limitedIn } from './query/time-limit.js'
 import { jsonOf } from './text/json.js'
-import { textTable } from './text/text-table.js'
+import { textTable, WIDTH_DEFAULT, widthOf } from './text/text-table.js'
 
 export interface QueryRequest {
   /** SQL, the name of a query, or `-` for SQL on stdin. */
@@ -76,7 +76,7 @@ export const query = async (
       const { named } = question
       const accounts =
         survey === null || named === null ? null : await accountsOfSurvey(sql, survey, published.path)
-      const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH
+      const width = out === null ? widthOf(stdout) : WIDTH_DEFAULT
       const writing = { file: file ?? '', write, signal, width, named, accounts }
       try {
         // An error of the system concerns the file that is written, and not the state that is read.
@@ -114,9 +114,6 @@ export const query = async (
 }
 
 const DURATION_MAX = '60s'
-
-/** The width of output if neither a terminal nor COLUMNS gives it. */
-const WIDTH = 80
 
 interface Writing {
   readonly file: string

@@ -65,7 +65,7 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
     // The last column stays free, because some terminals wrap as soon as it is filled.
     const leftMs = (waiting?.untilMs ?? 0) - clock.monotonicMs()
     const shown = waiting !== null && leftMs > 0 ? { what: waiting.what, forMs: leftMs } : null
-    line.draw(renderBar({ format, waiting: shown, accounts: states }, (columns() ?? COLUMNS_DEFAULT) - 1))
+    line.draw(renderBar({ format, waiting: shown, accounts: states }, (columns() || COLUMNS_DEFAULT) - 1))
   }
   const update = (account: string, change: Partial<Omit<AccountProgress, 'newsMs'>>): void => {
     waiting = null

@@ -92,6 +92,25 @@ test.concurrent('a table fits 80 columns: a text loses its middle, and too many 
   expect(empty).toMatch(/^account {2}id {2}title[\s\S]*\n\(0 rows\)\n$/)
 })
 
+test.concurrent('a terminal without columns gets 80, and a wider one its own', async () => {
+  const env = { FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+  const { signal } = new AbortController()
+  const settings = await loadSettings({ env, flags: {}, requireAccounts: false, signal })
+  const input = "SELECT repeat('a ', 100) AS text"
+  const widestOn = async (columns: number) => {
+    let shown = ''
+    const print = (text: string) => {
+      shown += text
+      return Promise.resolve(true)
+    }
+    const context = { ...NO_CONTEXT, env, signal, print, tell: print, endNow: () => undefined }
+    const request = { input, format: 'table', out: null } as const
+    await askTables({ ...context, stdout: { isTTY: true, columns } }, settings, request)
+    return Math.max(...shown.split('\n').map((line) => line.length))
+  }
+  expect([await widestOn(0), await widestOn(120)]).toEqual([80, 120])
+})
+
 test.concurrent('every named query runs, by its name and by the SQL that it prints; survey and days are values, not SQL', async () => {
   const list = await rowsOf('--list')
   expect(list.split('\n').filter((line) => line.length > 80)).toEqual([])

@@ -80,12 +80,16 @@ export const brokenAtWords = (text: string, { isTTY, columns }: CliContext['stdo
 export type Terminal = ReturnType<typeof terminalOf>
 
 export const terminalOf = ({ env, stdout }: Pick<CliContext, 'env' | 'stdout'>) => ({
-  /** Columns; 80 if stdout is not a terminal. */
-  width: (stdout.isTTY ? stdout.columns : 0) || WIDTH_DEFAULT,
+  width: widthOf(stdout),
   colour: terminalFeatures(env, stdout).colour,
 })
 
-const WIDTH_DEFAULT = 80
+/** Columns. Some terminals say that they have none. */
+export const widthOf = ({ isTTY, columns }: CliContext['stdout']): number =>
+  (isTTY ? columns : 0) || WIDTH_DEFAULT
+
+/** The width of what is no terminal. */
+export const WIDTH_DEFAULT = 80
 
 export type Colour = 'green' | 'yellow' | 'red'
 

@@ -148,6 +148,13 @@ describe('the progress bar', () => {
     expect(screen()).toEqual(['kept', 'summary', ''])
   })
 
+  test('is drawn on a terminal that says it has no columns', () => {
+    const { line, clock, usage, screen } = open()
+    using bar = createProgressBar({ line, clock, usage, accounts: [], columns: () => 0 })
+    bar.publishing({ format: 'duckdb' })
+    expect(screen()).toEqual(['publishing duckdb'])
+  })
+
   test('has a timer that does not keep the process alive', () => {
     vi.useRealTimers()
     const { line, clock, usage } = open()
