@@ -3,6 +3,7 @@
  * run can continue after a kill between any two calls.
  */
 import type { KeptAnswer } from '../base/allowance.js'
+import { WarehouseError } from '../base/errors.js'
 import type { Window } from './calendar.js'
 import type { Cell } from './columns.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
@@ -98,6 +99,21 @@ export interface Publisher {
    * and no temporary files remain. A later abort has no effect.
    */
   publish(signal: AbortSignal): Promise<readonly PublishReport[]>
+}
+
+/** A version is published, but some of what readers open shows an older one. `published` is what shows the new one. */
+export class BehindError extends WarehouseError {
+  readonly published: readonly PublishReport[]
+
+  constructor(
+    code: 'delta_behind' | 'address_behind',
+    message: string,
+    published: readonly PublishReport[],
+    options?: ErrorOptions,
+  ) {
+    super(code, message, options)
+    this.published = published
+  }
 }
 
 export type CellRow = Readonly<Record<string, Cell>>

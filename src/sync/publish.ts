@@ -8,7 +8,7 @@ import type { Log } from '../base/log.js'
 import { onAbort } from '../base/signals.js'
 import { createTimeLimit } from '../base/time-limit.js'
 import type { PublishReport, RunObserver, RunReport, SyncReport } from '../model/run.js'
-import type { Publisher } from '../model/warehouse.js'
+import { BehindError, type Publisher } from '../model/warehouse.js'
 import { worstOf } from './outcome.js'
 
 interface PublishAll {
@@ -26,25 +26,32 @@ interface PublishAll {
 export const publishAll = async (options: PublishAll): Promise<SyncReport> => {
   const { publishers, reports, signal, observer } = options
   const published: PublishReport[] = []
-  let unsynced: UnsyncedError | null = null
+  let seen: SeenError | null = null
   try {
     for (const publisher of publishers) {
       observer.publishing({ format: publisher.format })
       try {
         published.push(...(await publisher.publish(signal)))
       } catch (error) {
-        if (!(error instanceof UnsyncedError)) throw error
-        unsynced ??= error
+        if (!isSeen(error)) throw error
+        if (error instanceof BehindError) published.push(...error.published)
+        seen ??= error
       }
     }
   } catch (error) {
     if (error instanceof WarehouseError) return await recordFailed(options, published, error)
     if (!isStop(error)) throw error
-    if (unsynced === null) return await recordGivenUp(options, published, error)
+    if (seen === null) return await recordGivenUp(options, published, error)
   }
-  if (unsynced !== null) return await recordFailed(options, published, unsynced)
+  if (seen !== null) return await recordFailed(options, published, seen)
   return { ...worstOf(reports), accounts: reports, published, publishError: null }
 }
+
+/** Readers see the new state, so the run has failed, but not to publish. */
+type SeenError = UnsyncedError | BehindError
+
+const isSeen = (error: unknown): error is SeenError =>
+  error instanceof UnsyncedError || error instanceof BehindError
 
 const recordGivenUp = async (
   options: PublishAll,
@@ -70,8 +77,7 @@ const recordFailed = async (
   error: WarehouseError,
 ): Promise<SyncReport> => {
   const { exitCode, message } = error
-  // Readers of an unsynced file see the new state, so the run has failed, but not to publish.
-  const publishError = error instanceof UnsyncedError ? null : message
+  const publishError = isSeen(error) ? null : message
   const why = publishError === null ? message : `not published: ${message}`
   const { accounts, failures } = await recordAgain(options, ({ reason }) => ({
     exitCode,

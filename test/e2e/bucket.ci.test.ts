@@ -139,6 +139,30 @@ describe('commands that read', () => {
   })
 })
 
+describe('a Delta log that is damaged', () => {
+  test('fails the run, which says what is published and how to mend it; that helps', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const pod = await trial.pod()
+    const night = ['sync', '--publish', 'duckdb,parquet,delta', '--log-level', 'warn']
+    expect(await trial.runWarm(night, pod)).toMatchObject({ code: 0 })
+    const logs = keysIn(trial).filter((key) => key.startsWith('data/surveys/_delta_log/'))
+    for (const key of logs) trial.s3.store.write(`fieldwork/${key}`, '{"broken"')
+    const [first] = trial.api.surveys
+    Object.assign(first ?? {}, { title: 'another', updated_at: '2026-03-02T00:00:00Z' })
+    trial.api.now = new Date('2026-03-02T12:00:00Z')
+    const { code, stdout, stderr } = await trial.runWarm(night, pod)
+    expect(code).toBe(7)
+    expect(stdout).toContain('published duckdb: s3://research/fieldwork/fieldwork.duckdb (')
+    expect(stdout).not.toMatch(/published nothing|published delta/)
+    expect(stdout).toMatch(
+      /version 2 is published in s3:\S+, but its Delta tables are behind: .*Delete the log, and the next run writes it anew/,
+    )
+    expect(`${stdout}${stderr}`).not.toMatch(/not published|catches up/)
+    for (const key of logs) trial.s3.store.objects.delete(`fieldwork/${key}`)
+    expect(await trial.runWarm(night, pod)).toMatchObject({ code: 0 })
+  })
+})
+
 describe('a store that fails', () => {
   test.concurrent.for(some(['if-match', 'if-none-match'], 1))(
     'no run ever writes a row where the store ignores %s, though others have failed before it',

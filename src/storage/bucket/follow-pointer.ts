@@ -4,10 +4,11 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ErrorCode, isStop, messageOf, WarehouseError } from '../../base/errors.js'
+import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import { once } from '../../base/once.js'
 import { ADDRESSES, type PublishFormat } from '../../model/publish-formats.js'
 import type { PublishReport } from '../../model/run.js'
+import { BehindError } from '../../model/warehouse.js'
 import {
   type CopiedBody,
   type ListedObject,
@@ -16,7 +17,7 @@ import {
 } from '../../object-store/object-store.js'
 import { putOwned, putOwnedBytes } from '../../object-store/owned-document.js'
 import { commitDelta, directoryOf } from '../../publish/delta/commit.js'
-import { type LogFiles, nextNumber, readState } from '../../publish/delta/read-log.js'
+import { type LogFiles, nextNumber, readState, UnusableLogError } from '../../publish/delta/read-log.js'
 import { CatalogRows } from '../../publish/ducklake/rows.js'
 import { writeCatalog } from '../../publish/ducklake/write-catalog.js'
 import { cleanUp, mark } from './clean-up.js'
@@ -40,7 +41,7 @@ interface Following extends PublishedVersion {
 }
 
 /**
- * Returns the reports of the formats that readers open. Throws the error of the first format that could not follow, such as `delta_behind`.
+ * Returns the reports of the formats that readers open. Throws a `BehindError` of the first format that could not follow.
  */
 export const followPointer = async (version: PublishedVersion): Promise<readonly PublishReport[]> => {
   const following = { ...version, marked: once(() => markWithCatalog(version)) }
@@ -59,7 +60,7 @@ const markWithCatalog = async (version: PublishedVersion) => {
 
 interface Follower {
   readonly format: PublishFormat
-  readonly error: ErrorCode
+  readonly error: 'delta_behind' | 'address_behind'
   /** The name of the format in a message that it lags. */
   readonly what: string
   follow(version: Following): Promise<void>
@@ -106,12 +107,12 @@ const FOLLOWERS: readonly Follower[] = [
 
 /**
  * Returns the formats in which readers do not see this version, because time ran out. Every follower is tried, also after another one
- * failed. The next run catches up in any case.
+ * failed. The next run catches up, except with a log that cannot be continued.
  */
 const bringUpToDate = async (version: Following): Promise<readonly PublishFormat[]> => {
   const { store, formats, manifest, log } = version
   const lagging: PublishFormat[] = []
-  let failure: WarehouseError | null = null
+  let failure: { code: Follower['error']; message: string; cause: unknown } | null = null
   for (const { format, error: code, what, follow } of FOLLOWERS) {
     if (!formats.includes(format)) continue
     try {
@@ -120,13 +121,14 @@ const bringUpToDate = async (version: Following): Promise<readonly PublishFormat
       lagging.push(format)
       const problem = `version ${manifest.version} is published in ${store.address}, but ${what} behind`
       if (isStop(error)) log.warn({ problem: error.message }, `${problem}; the next run catches up`)
-      else
-        failure ??= new WarehouseError(code, `${problem}: ${messageOf(error)}. The next run catches up`, {
-          cause: error,
-        })
+      else {
+        const next = error instanceof UnusableLogError ? '' : '. The next run catches up'
+        failure ??= { code, message: `${problem}: ${messageOf(error)}${next}`, cause: error }
+      }
     }
   }
-  if (failure !== null) throw failure
+  if (failure !== null)
+    throw new BehindError(failure.code, failure.message, reportsOf(version, lagging), failure)
   return lagging
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ExitCode, StoppedError, UnsyncedError } from '../../../src/base/errors.js'
 import type { RunReport, RunStatus } from '../../../src/model/run.js'
-import type { Publisher } from '../../../src/model/warehouse.js'
+import { BehindError, type Publisher } from '../../../src/model/warehouse.js'
 import { PUBLISH_AFTER_SIGNAL_MS_MAX, publishAll, shutdownDeadlineAfter } from '../../../src/sync/publish.js'
 import { WarehouseUnusableError } from '../../../src/warehouse/connection/errors.js'
 import { testLog, UNOBSERVED } from '../../support/log/test-log.js'
@@ -143,6 +143,22 @@ describe('the time for work after a signal', () => {
     await pass(PUBLISH_AFTER_SIGNAL_MS_MAX)
     expect(work.aborted).toBe(false)
   })
+})
+
+test('a version that some readers do not see yet fails the run, and what they see is published', async () => {
+  const [report] = await done('duckdb').publish(new AbortController().signal)
+  const reason = 'version 2 is published, but its Delta tables are behind'
+  const behind: Publisher = {
+    format: 's3://bucket',
+    publish: () =>
+      Promise.reject(new BehindError('delta_behind', reason, report === undefined ? [] : [report])),
+  }
+  const { recorded, ended } = await publishStopped([behind, done('report')])
+  expect(ended).toMatchObject({ exitCode: 7, status: 'failed', publishError: null })
+  expect(ended.published.map(({ format }) => format)).toEqual(['duckdb', 'report'])
+  expect(recorded).toEqual([
+    { ...complete, exitCode: 7, status: 'failed', reason, errorCode: 'delta_behind' },
+  ])
 })
 
 describe('a file that is in place, but that a power failure may undo', () => {
