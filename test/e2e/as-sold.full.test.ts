@@ -32,7 +32,12 @@ const incidence = (now: Row, before: Row): number | null => {
 const expectedOf = (nights: readonly SurveyRows[]) => {
   const now = nights.at(-1)
   if (now === undefined) throw new Error('there are no nights')
-  const completes = now.sourceProgress.reduce((sum, one) => sum + completesOf(one), 0)
+  // Of each source what it had last: a source that the API removes is paid.
+  const last = nights.flatMap(({ sources, sourceProgress }) =>
+    sources.map(({ id }, place) => [id, completesOf(sourceProgress[place])] as const),
+  )
+  const completes = [...new Map(last).values()].reduce((sum, one) => sum + one, 0)
+  const hasCost = now.sources.length > 0 || completes > 0
   const target = Number(now.progress.sample_size)
   const week = nights.at(-8)
   return {
@@ -44,9 +49,9 @@ const expectedOf = (nights: readonly SurveyRows[]) => {
     recent_incidence_rate: week === undefined ? null : rounded(incidence(now.progress, week.progress)),
     length_of_interview: now.progress.length_of_interview,
     expected_by_today: target === 0 ? null : rounded((target * nights.length) / 31),
-    cost: now.sources.length === 0 ? null : rounded(CPI * completes),
+    cost: hasCost ? rounded(CPI * completes) : null,
     cost_at_target: target === 0 || completes === 0 ? null : rounded(CPI * target),
-    currency: now.sources.length === 0 ? null : 'EUR',
+    currency: hasCost ? 'EUR' : null,
     ...{ sold_incidence: 0.4, sold_loi_minutes: 12 },
   }
 }

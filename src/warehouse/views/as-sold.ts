@@ -38,13 +38,13 @@ export const SURVEY_SOLD_COLUMNS: readonly Column[] = [
       'Complete interviews at the end of the last known day on a straight line from opened_on to the target on due_on; null without these',
     ),
     cost: double.orNull(
-      'What the complete interviews of its sources cost, in currency: the sum of source_overview.cost; null without a cpi, if one of these is unknown, or in different currencies',
+      'What the complete interviews of its sources cost, in currency: the sum of interviews_count * cpi, also of sources that went missing; null without a cpi, if that of a source with complete interviews or a number of these is unknown, or in different currencies',
     ),
     cost_at_target: double.orNull(
       'What sample_size complete interviews cost, at the mean cost of those so far; null without cost, complete interviews of sources, or target',
     ),
     currency: varchar.orNull(
-      'Currency of cost, ISO 4217; null if no source has a cpi, or their currencies differ',
+      'Currency of cost, ISO 4217: that of the sources with complete interviews, before the first one that of all; null if no source has a cpi, or these currencies differ',
     ),
   }),
 ]
@@ -61,7 +61,10 @@ export const SOURCE_SOLD_COLUMNS: readonly Column[] = [
   }),
 ]
 
-/** After `SOURCE_PLANS_STEPS`. `source_costs` has a row for each source that the API shows. Rounding removes the noise of binary fractions. */
+/**
+ * After `SOURCE_PLANS_STEPS`. `source_costs` has a row for each source that the API shows, and for each missing one with complete interviews:
+ * those are paid. Rounding removes the noise of binary fractions.
+ */
 export const sourceCostsStep = (ofSurveys = '') => `source_costs AS (
   SELECT
     a.account, a.survey_id, a.id AS sample_source_id,
@@ -75,7 +78,7 @@ export const sourceCostsStep = (ofSurveys = '') => `source_costs AS (
     ON g.account = a.account AND g.survey_id = a.survey_id AND g.sample_source_id = a.id
   LEFT JOIN source_plans p
     ON p.account = a.account AND p.survey_id = a.survey_id AND p.sample_source_id = a.id
-  WHERE a._missing_since IS NULL
+  WHERE a._missing_since IS NULL OR g.interviews_count > 0
 )`
 
 /** After `SURVEY_PLANS_STEP`, `SOURCE_PLANS_STEPS` and `statuses`. `survey_sales` has a row for each survey. */
@@ -84,9 +87,15 @@ cost_sums AS (
   SELECT
     account, survey_id,
     sum(interviews_count) AS interviews,
-    count(cpi) > 0 AND count(cost) = count(*) AND count(DISTINCT currency) = 1 AS is_known,
+    count(DISTINCT currency) = 1 AS all_have_one,
+    -- Those with complete interviews.
+    count(DISTINCT currency) FILTER (interviews_count > 0) = 1 AS paid_have_one,
+    count(cpi) > 0 AND count(cost) = count(*) AND (all_have_one OR paid_have_one) AS is_known,
     round(sum(cost ORDER BY sample_source_id ASC), 6) AS cost,
-    CASE WHEN count(DISTINCT currency) = 1 THEN any_value(currency) END AS currency
+    CASE
+      WHEN all_have_one THEN any_value(currency)
+      WHEN paid_have_one THEN any_value(currency) FILTER (interviews_count > 0)
+    END AS currency
   FROM source_costs
   GROUP BY ALL
 ),

@@ -229,6 +229,30 @@ const COSTS: readonly (readonly [
     ],
     [null, null, null],
   ],
+  [
+    'a source in another currency has no interviews',
+    [
+      [panel(11), 10],
+      [panel(12), 0],
+    ],
+    [
+      { sample_source_id: 11, cpi: 2, currency: 'USD' },
+      { sample_source_id: 12, cpi: 2, currency: 'EUR' },
+    ],
+    [20, 400, 'USD'],
+  ],
+  [
+    'two currencies, and no interviews yet',
+    [
+      [panel(11), 0],
+      [panel(12), 0],
+    ],
+    [
+      { sample_source_id: 11, cpi: 2, currency: 'USD' },
+      { sample_source_id: 12, cpi: 2, currency: 'EUR' },
+    ],
+    [null, null, null],
+  ],
   ['no interviews yet', [[panel(11), 0]], [{ survey_id: 1, cpi: 2, currency: 'EUR' }], [0, null, 'EUR']],
   ['no price', [[panel(11), 0]], [{ survey_id: 1, incidence: 0.5 }], [null, null, null]],
   ['no source', [], [{ survey_id: 1, cpi: 2, currency: 'EUR' }], [null, null, null]],
@@ -263,6 +287,21 @@ test('survey_pace has the cost of a survey: the sum of its sources, each at its 
   expect(ofSources).toEqual(known)
 })
 
+test('the cost of a survey keeps what a source had when it went missing', async () => {
+  const { account, database, cells } = await emptyWarehouse()
+  // Of the third, nothing was read before it went missing.
+  await storeSources(account, 1, [
+    [panel(11), 30],
+    [panel(12), 20],
+    [panel(13), null],
+  ])
+  await storePlan(database, lines({ survey_id: 1, cpi: 4, currency: 'EUR' }))
+  const sourceProgress = [{ sampleSourceId: 12, progress: counts(24, 0), at: at(2) }]
+  await account.commitBundles([bundle(1, at(2), [panel(12)], counts(24, 9), { sourceProgress })], RUN)
+  expect(await cells('SELECT cost, currency FROM survey_pace')).toEqual([[(30 + 24) * 4, 'EUR']])
+  expect(await cells('SELECT sample_source_id, cost FROM source_overview')).toEqual([[12, 24 * 4]])
+})
+
 test('source_overview has what was sold for each source, and what came in', async () => {
   const warehouse = await emptyWarehouse()
   await storeSources(warehouse.account, 1, [
@@ -290,8 +329,8 @@ test('source_overview has what was sold for each source, and what came in', asyn
     [bundle(1, at(2), [panel(11)], counts(31, 9), { sourceProgress: [] })],
     RUN,
   )
-  // A source that the API no longer shows took its interviews with it.
-  await warehouse.expectRows('SELECT cost, currency FROM survey_pace', [[114, 'CHF']])
+  // What the missing source had is paid in another currency.
+  await warehouse.expectRows('SELECT cost, currency FROM survey_pace', [[null, null]])
 })
 
 test('source_overview counts what the interviews of a source are worth, as far as that is known', async () => {
