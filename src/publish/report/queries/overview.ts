@@ -51,7 +51,8 @@ GROUP BY account`,
     }),
     select: `SELECT *
 FROM (
-  SELECT count(*) AS surveys, sum(interviews_count) AS interviews_count, sum(sample_size) AS sample_size,
+  SELECT count(*) AS surveys, coalesce(sum(interviews_count) FILTER (sample_size > 0), sum(interviews_count)) AS interviews_count,
+    sum(sample_size) AS sample_size,
     CAST(sum(interviews_count) FILTER (sample_size > 0) AS DOUBLE) / nullif(sum(sample_size), 0) AS completion_rate
   FROM survey_pace
   WHERE status IN ${IN_FIELD}
