@@ -193,8 +193,10 @@ ORDER BY s.account ASC, s.survey_id ASC, drop_out DESC NULLS LAST, source_id ASC
     describe: 'Incidence and drop-out by provider and country',
     sql: `SELECT s.account, s.provider, s.country_code AS country, count(DISTINCT s.survey_id) AS surveys, count(*) AS sources,
   CAST(sum(p.complete_individuals) AS BIGINT) AS complete,
-  CAST(sum(p.complete_individuals) AS DOUBLE) / nullif(sum(p.complete_individuals + p.screen_out_individuals), 0) AS incidence,
-  CAST(sum(p.incomplete_individuals) AS DOUBLE) / nullif(sum(c.interviews), 0) AS drop_out
+  CAST(sum(p.complete_individuals) FILTER (p.screen_out_individuals IS NOT NULL) AS DOUBLE)
+    / nullif(sum(p.complete_individuals + p.screen_out_individuals), 0) AS incidence,
+  CAST(sum(p.incomplete_individuals) AS DOUBLE)
+    / nullif(sum(c.interviews) FILTER (p.incomplete_individuals IS NOT NULL), 0) AS drop_out
 FROM sample_sources s
 JOIN sample_source_progress p
   ON p.account = s.account AND p.survey_id = s.survey_id AND p.sample_source_id = s.id
