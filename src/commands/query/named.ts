@@ -94,7 +94,8 @@ ORDER BY p.behind DESC, p.account ASC, p.survey_id ASC, source_id ASC`,
     title: 'Forecast of completion',
     describe: 'When each survey in the field reaches its target',
     sql: `SELECT account, survey_id, title, interviews_count AS interviews, sample_size AS target, pace_days, round(per_day, 1) AS per_day,
-  expected_on AS expected, expected_from AS earliest, expected_to AS latest
+  expected_on AS expected, expected_from AS earliest, expected_to AS latest,
+  coalesce(sample_size > 0 AND interviews_count >= sample_size, false) AS reached
 FROM active_survey_pace
 WHERE status = 'fieldwork'
 ORDER BY expected ASC NULLS LAST, account ASC, survey_id ASC`,

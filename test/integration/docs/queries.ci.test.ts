@@ -213,6 +213,7 @@ test('forecast: the query continues the pace of the last week, and gives no date
       pace_days: 7,
       per_day: Math.round((10 * gained) / 7) / 10,
       title: on(9, id).survey.title,
+      reached: days === 0,
       expected: days === null ? null : new Date(Date.UTC(2026, 2, 9 + days)).toISOString().slice(0, 10),
     })
     const [from, to] = [row?.earliest ?? null, row?.latest ?? null]

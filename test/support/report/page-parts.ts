@@ -387,8 +387,7 @@ const cellsFor = (
     return words(status ? null : spaced(row.field), value(row.from_value), 'to', value(row.to_value))
   }
   const forecast = (row: Row): string => {
-    if (Number(row.sample_size) > 0 && Number(row.interviews_count) >= Number(row.sample_size))
-      return 'reached'
+    if (isReached(row)) return 'reached'
     return row.expected_on === null
       ? (tooEarly(row) ?? NONE)
       : words(f.day(row.expected_on), f.range(row, '–'))
@@ -444,7 +443,7 @@ const cellsFor = (
       words(f.rate(row.completion_rate), complete(row)),
       f.count(row.behind),
       f.signed(row.gained),
-      f.day(row.expected_on),
+      isReached(row) ? 'reached' : f.day(row.expected_on),
       f.rate(row.target_incidence_rate),
       f.rate(row.drop_out_rate),
     ],
@@ -477,6 +476,9 @@ const cellsFor = (
   }
 }
 
+const isReached = (row: Row): boolean =>
+  Number(row.sample_size) > 0 && Number(row.interviews_count) >= Number(row.sample_size)
+
 const asOfText = (timeZone: string, account: Row | undefined): string =>
   `As of ${formatter(timeZone).instant(account?.newest_at ?? null)} (${timeZone})`
 
@@ -507,7 +509,8 @@ const surveyTexts = (timeZone: string, row: Row, quiet: readonly Row[]): readonl
     words(
       ...['Complete', f.fineRate(row.completion_rate)],
       `${f.count(row.interviews_count)} of ${f.count(row.sample_size)}`,
-      ...['Pace', f.rough(row.per_day), pace, 'Forecast', f.day(row.expected_on), range],
+      ...['Pace', f.rough(row.per_day), pace],
+      ...(isReached(row) ? ['Forecast', 'reached'] : ['Forecast', f.day(row.expected_on), range]),
       ...(row.due_on === null ? [] : ['Due', f.day(row.due_on), due(row)]),
       ...['Incidence', f.fineRate(row.target_incidence_rate)],
       rates(row.recent_incidence_rate, row.earlier_incidence_rate),

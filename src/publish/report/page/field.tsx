@@ -9,6 +9,7 @@ import {
   Completion,
   dueText,
   hasAccounts,
+  isReached,
   isTooEarly,
   LAG_MS_MIN,
   newestGainText,
@@ -17,6 +18,7 @@ import {
   Project,
   plural,
   Quiet,
+  REACHED,
   type ReportPage,
   Status,
   SurveyLink,
@@ -217,9 +219,8 @@ const dueDay = (due: string, { expected_on }: FieldRow, { day, dayNear }: Format
   expected_on === null ? day(due) : dayNear(due, expected_on)
 
 const Forecast = ({ row, formats }: { readonly row: FieldRow; readonly formats: Formats }) => {
-  const { interviews_count, sample_size, expected_on, expected_from, expected_to } = row
-  if (interviews_count !== null && sample_size !== null && sample_size > 0 && interviews_count >= sample_size)
-    return <b>reached</b>
+  const { expected_on, expected_from, expected_to } = row
+  if (isReached(row)) return <b>{REACHED}</b>
   if (expected_on === null) return <>{isTooEarly(row) ? TOO_EARLY : UNKNOWN}</>
   return (
     <>

@@ -17,11 +17,13 @@ import {
   type Figure,
   Figures,
   hasAccounts,
+  isReached,
   isTooEarly,
   Owner,
   type PartProps,
   plural,
   quietText,
+  REACHED,
   SlowestSource,
   SourceName,
   Status,
@@ -93,7 +95,10 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
           { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
           { head: 'Behind', cell: ({ behind }) => formats.count(behind), sorted: 'descending' },
           { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
-          { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
+          {
+            head: 'Forecast',
+            cell: (row) => (isReached(row) ? REACHED : formats.day(row.expected_on)),
+          },
           { head: 'Incidence', cell: (row) => formats.rate(row.target_incidence_rate) },
           { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
         ]}
@@ -162,7 +167,11 @@ export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[
   return [
     ['Complete', fineRate(survey.completion_rate), completed],
     ['Pace', rough(survey.per_day), days === null ? '' : `a day, ${pace}`],
-    ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
+    [
+      'Forecast',
+      isReached(survey) ? REACHED : formats.day(survey.expected_on),
+      isReached(survey) ? '' : rangeOf(survey, formats),
+    ],
     ...(survey.due_on === null ? [] : [['Due', formats.day(survey.due_on), due] as const]),
     ['Incidence', fineRate(survey.target_incidence_rate), incidence],
     ['Drop-out', fineRate(survey.drop_out_rate), dropOut],

@@ -174,6 +174,15 @@ export const Figures = ({ figures, query }: FiguresProps) => (
 
 type Completed = Pick<SurveyRow, 'completion_rate' | 'interviews_count' | 'sample_size'>
 
+/** Whether a survey or source has reached its target, so that its forecast is the last known day. */
+export const isReached = ({
+  interviews_count,
+  sample_size,
+}: Pick<SurveyRow, 'interviews_count' | 'sample_size'>): boolean =>
+  interviews_count !== null && sample_size !== null && sample_size > 0 && interviews_count >= sample_size
+
+export const REACHED = 'reached'
+
 /** Whether a survey has no forecast because it was in the field for too few days. */
 export const isTooEarly = ({ status, pace_days }: Pick<SurveyRow, 'status' | 'pace_days'>): boolean =>
   status === 'fieldwork' && (pace_days ?? 0) < FORECAST_PACE_DAYS_MIN

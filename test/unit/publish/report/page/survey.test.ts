@@ -1,7 +1,7 @@
-/** The title of a curve is about the last days of its axis, whatever the days of the pace are. */
+/** The section of a survey. The title of a curve is about the last days of its axis, whatever the days of the pace are. */
 import { expect, test } from 'vitest'
 import { createFormats } from '../../../../../src/publish/report/formats.js'
-import { curveTitle } from '../../../../../src/publish/report/page/survey.js'
+import { curveTitle, figuresOf } from '../../../../../src/publish/report/page/survey.js'
 import { dayRow } from '../../../../../src/publish/report/queries/survey.js'
 
 const MARCH_1 = 20_513
@@ -34,4 +34,25 @@ test.each([
 test('one day says nothing', () => {
   expect(titleOf({ 1: 5 })).toBe('Complete interviews')
   expect(titleOf({})).toBe('Complete interviews')
+})
+
+test.each([
+  ['a forecast', { interviews_count: 60 }, ['20 Mar 2026', '18 Mar to 23 Mar']],
+  ['a target that is reached', { interviews_count: 100 }, ['reached', '']],
+  ['no target', { sample_size: 0, expected_on: null }, ['–', 'no forecast']],
+])('the figures have %s', (_, change, forecast) => {
+  const survey = {
+    ...{
+      status: 'fieldwork',
+      interviews_count: 100,
+      sample_size: 100,
+      pace_days: 7,
+      per_day: 0,
+      due_on: null,
+    },
+    ...{ expected_on: '2026-03-20', expected_from: '2026-03-18', expected_to: '2026-03-23' },
+    ...change,
+  }
+  const [, ...texts] = figuresOf(survey as never, formats).find(([name]) => name === 'Forecast') ?? []
+  expect(texts).toEqual(forecast)
 })
