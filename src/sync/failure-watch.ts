@@ -1,5 +1,5 @@
 /**
- * Decides when failures of single surveys end the run: many in a row, or an API that refuses most requests. If an endpoint answers for none
+ * Decides when failures of single surveys end the run: many in a row, or at its end an API that refused most requests. If an endpoint answers for none
  * of many surveys, it is broken as a whole: the run reads the other endpoints, and ends as failed
  * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
@@ -37,8 +37,15 @@ export class FailureWatch {
     this.#rowKinds = new Set()
   }
 
-  /** Nothing of the survey was read. `isKnown`: an earlier run could not read the survey either. */
-  failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void {
+  /**
+   * Nothing of the survey was read. `isKnown`: an earlier run could not read the survey either. `mayBeGone`: the next full listing shows
+   * whether it has gone.
+   */
+  failed(
+    error: UpstreamError,
+    refusals: readonly RefusedReadingError[],
+    { isKnown, mayBeGone }: { readonly isKnown: boolean; readonly mayBeGone: boolean },
+  ): void {
     this.#last = error
     this.#failedSurveys += 1
     for (const { kind } of refusals) this.#refused.add(kind)
@@ -46,6 +53,8 @@ export class FailureWatch {
     // A survey that failed before is expected to fail again. It must not keep other surveys from being read.
     if (isKnown) return
     this.#notFound += notFoundIn(refusals)
+    // Surveys that were deleted in one day follow each other in the queue, and their 404s arrive before any answer.
+    if (mayBeGone) return
     this.#row.push(error)
     for (const kind of refusals.length === 0 ? [null] : refusals.map((refusal) => refusal.kind))
       this.#rowKinds.add(kind)
@@ -54,20 +63,20 @@ export class FailureWatch {
   /** The error that ends the run now; null while it goes on. */
   verdict(): UpstreamError | null {
     const failures = this.#row.length
-    if (failures >= this.#failuresMax)
-      return this.#ended(
-        failures === 1 ? 'a survey failed' : `${failures} surveys failed one after the other`,
-        onlyOf(this.#rowKinds),
-      )
-    const requests = this.#notFound + this.#answered
-    if (this.#notFound > this.#failuresMax && this.#notFound > this.#answered)
-      return this.#ended(`the API answered 404 to ${this.#notFound} of ${requests} requests`, 'not_found')
-    return null
+    if (failures < this.#failuresMax) return null
+    return this.#ended(
+      failures === 1 ? 'a survey failed' : `${failures} surveys failed one after the other`,
+      onlyOf(this.#rowKinds),
+    )
   }
 
   /** The error that ends the run when the queue is empty; null without one. */
   lastVerdict(): UpstreamError | null {
-    if (this.#answered > 0) return null
+    const requests = this.#notFound + this.#answered
+    if (this.#answered > 0)
+      return this.#notFound > this.#failuresMax && this.#notFound > this.#answered
+        ? this.#ended(`the API answered 404 to ${this.#notFound} of ${requests} requests`, 'not_found')
+        : null
     if (this.#refusedSurveys >= REFUSED_SURVEYS_MIN)
       return this.#ended(
         `the API refused all ${this.#refusedSurveys} requested surveys`,
@@ -101,7 +110,7 @@ const apiFailure = (what: string, last: UpstreamError, kind: RefusalKind | null)
 }
 
 const WRONG_ADDRESS =
-  'The address looks wrong: check base_url, and that the service answers below it. A 404 alone marks no survey as missing'
+  'The list of surveys answers below the same base_url: check whether the service, or a proxy, lacks these addresses. A 404 alone marks no survey as missing'
 const FORBIDDEN = 'Check which surveys this id and token may read'
 
 /** The least surveys for a verdict, because fewer may fail for reasons of their own. */

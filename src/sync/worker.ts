@@ -186,7 +186,8 @@ class Worker {
     if (unread !== null) state.counts.surveysFailed += 1
     else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
     if (failure !== null) {
-      if (!readings.isUnproven()) this.#watch.failed(failure, readings.refusals(), task.hasFailed)
+      const known = { isKnown: task.hasFailed, mayBeGone: 'mayBeGone' in outcome && outcome.mayBeGone }
+      if (!readings.isUnproven()) this.#watch.failed(failure, readings.refusals(), known)
     } else if (outcome.kind !== 'gone') this.#watch.read(readings.answers, readings.refusals())
     if (failure === null && unread !== null)
       log.warn({ surveyId, problem: unread.error }, 'a part of a survey could not be read; it stays queued')

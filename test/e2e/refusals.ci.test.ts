@@ -33,7 +33,7 @@ describe('a 404 of a listed survey', () => {
     )
     expect(refused).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
     expect(refused.run.reason).toMatch(
-      /the API answered 404 to \d+ of \d+ requests, .*\(404\).* The address looks wrong: check base_url, and that the service answers below it/,
+      /the API refused all 8 requested surveys, .*\(404\).* check whether the service, or a proxy, lacks these addresses/,
     )
     expect(await missingIds(trial)).toEqual([])
     // Of each survey its list and its progress, and nothing else.

@@ -29,7 +29,7 @@ describe('a 404 of a listed survey', () => {
             title: 'Survey 2',
             attempts: 1,
             error: expect.stringMatching(
-              /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
+              /^survey 2 cannot be read: .*\/surveys\/2\/sample_sources\S* \(404\)/,
             ),
           },
         ],

@@ -23,20 +23,21 @@ interface Step {
   readonly answers: number | null
   readonly kinds?: readonly RefusalKind[]
   readonly isKnown?: boolean
+  readonly mayBeGone?: boolean
   readonly times?: number
 }
 
-const GONE: Step = { answers: null, kinds: ['not_found', 'not_found'] }
+const GONE: Step = { answers: null, kinds: ['not_found', 'not_found'], mayBeGone: true }
 const FORBIDDEN: Step = { answers: null, kinds: ['forbidden', 'forbidden'] }
 const DOWN: Step = { answers: null }
 const READ: Step = { answers: 3 }
 
 const watched = (steps: readonly Step[], max = 3) => {
   const watch = new FailureWatch(max)
-  for (const { answers, kinds = [], isKnown = false, times = 1 } of steps) {
+  for (const { answers, kinds = [], isKnown = false, mayBeGone = false, times = 1 } of steps) {
     const refusals = kinds.map(refused)
     for (let time = 0; time < times; time += 1) {
-      if (answers === null) watch.failed(refusals[0] ?? down(), refusals, isKnown)
+      if (answers === null) watch.failed(refusals[0] ?? down(), refusals, { isKnown, mayBeGone })
       else watch.read(answers, refusals)
     }
   }
@@ -51,6 +52,7 @@ test.each<[string, readonly Step[]]>([
     'when surveys fail that failed before',
     [{ ...DOWN, isKnown: true, times: 9 }, READ, { ...DOWN, times: 2 }],
   ],
+  ['when many may be gone, as long as more requests are answered', [{ ...GONE, times: 4 }, READ, READ, READ]],
   ['when many surveys have sources and no progress', [{ answers: 1, kinds: ['not_found'], times: 50 }]],
 ])('the run goes on %s', (_, steps) => {
   expect(watched(steps).verdict()).toBeNull()
@@ -59,15 +61,13 @@ test.each<[string, readonly Step[]]>([
 
 describe('the run ends', () => {
   test.each<[string, string, readonly Step[]]>([
-    ['as a wrong address after too many not found in a row', 'wrong_address', [READ, { ...GONE, times: 3 }]],
     ['as forbidden after too many in a row', 'surveys_forbidden', [READ, { ...FORBIDDEN, times: 3 }]],
-    ['as too many failures when the refusals differ', 'too_many_failures', [FORBIDDEN, GONE, FORBIDDEN]],
-    ['as too many failures when none is a refusal', 'too_many_failures', [{ ...DOWN, times: 3 }]],
     [
-      'as a wrong address when more requests are not found than answered',
-      'wrong_address',
-      [{ answers: 1 }, GONE, { answers: 1 }, GONE],
+      'as too many failures when the refusals differ',
+      'too_many_failures',
+      [FORBIDDEN, { ...GONE, mayBeGone: false }, FORBIDDEN],
     ],
+    ['as too many failures when none is a refusal', 'too_many_failures', [{ ...DOWN, times: 3 }]],
   ])('%s', (_, code, steps) => {
     expect(watched(steps).verdict()).toMatchObject({ code, endsRun: true, exitCode: 4 })
   })
@@ -76,6 +76,7 @@ describe('the run ends', () => {
     ['when both surveys are forbidden', 'surveys_forbidden', [{ ...FORBIDDEN, times: 2 }]],
     ['when both were forbidden before', 'surveys_forbidden', [{ ...FORBIDDEN, isKnown: true, times: 2 }]],
     ['when neither of two is found', 'wrong_address', [{ ...GONE, isKnown: true, times: 2 }]],
+    ['when more requests are not found than answered', 'wrong_address', [{ ...GONE, times: 2 }, READ]],
     ['when all three failed before', 'too_many_failures', [{ ...DOWN, isKnown: true, times: 3 }]],
   ])('at the end of the queue %s', (_, code, steps) => {
     expect(watched(steps).verdict()).toBeNull()
@@ -208,6 +209,17 @@ describe('a run', () => {
     for (let time = 0; time < 3; time += 1)
       expect(await night(dozen)).toMatchObject({ exitCode: 3, surveysRefreshed: 47, failing: 13 })
     expect(await night()).toMatchObject({ exitCode: 0, surveysRefreshed: 60 })
+  })
+
+  test('that finds the newest surveys deleted reads all others, and the next one marks those as missing', async () => {
+    const { warehouse, api, night } = await opened(30)
+    await night()
+    for (const id of [19, 21, 24, 25, 26, 27, 28, 29, 30]) api.surveys.delete(id)
+    api.listed.splice(0, 30, ...api.listed.filter(({ id }) => api.surveys.has(id)))
+    const first = await night()
+    expect(first).toMatchObject({ exitCode: 3, surveysRefreshed: 21, failing: 9, reason: '9 surveys failed' })
+    expect(await night()).toMatchObject({ exitCode: 0, listing: 'full', surveysRefreshed: 21 + 9 })
+    await warehouse.expectRows('SELECT count(*) FROM surveys WHERE _missing_since IS NULL', [[21]])
   })
 
   test('with a small budget reads each survey in turn, also those that failed', async () => {
