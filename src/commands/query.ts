@@ -109,7 +109,8 @@ export const query = async (
       return await runIn(MEMORY_MAX, file, write)
     }
   }
-  if (out === null) await run(null, (text) => print(text, 'data'))
+  // A reader of a pipe, such as `less`, may take its time.
+  if (out === null) await run(null, (text) => limited.uncounted(() => print(text, 'data')))
   else await print(await writeFile(out, leftovers, run))
 }
 

@@ -1,6 +1,6 @@
 /** How long a query may take, and how it ends at that time or at a signal. */
 import { rmSync } from 'node:fs'
-import { systemClock } from '../../base/clock.js'
+import { type Clock, systemClock } from '../../base/clock.js'
 import { StoppedError } from '../../base/errors.js'
 import { humanDuration } from '../../base/human.js'
 import { joinSignals, onAbort } from '../../base/signals.js'
@@ -19,22 +19,34 @@ export const durationOf = (text: string): number | null => {
 
 /**
  * A signal that also aborts after `durationMs`. DuckDB cannot be interrupted within one evaluation of an expression, which may take hours.
- * A query changes nothing but its `leftovers`, so the process removes them, and ends without waiting for the query.
+ * A query changes nothing but its `leftovers`, so the process removes them, and ends without waiting for the query. The time of `uncounted`
+ * work does not count.
  */
 export const limitedIn = (
-  { signal, endNow, stderr }: CliContext,
+  { signal, endNow, stderr }: Pick<CliContext, 'signal' | 'endNow' | 'stderr'>,
   durationMsMax: number | null,
   leftovers: readonly string[],
-): Disposable & { readonly signal: AbortSignal } => {
-  const limit = createTimeLimit(systemClock)
-  if (durationMsMax !== null)
-    limit.after(durationMsMax, () =>
+  clock: Clock = systemClock,
+) => {
+  const limit = createTimeLimit(clock)
+  let leftMs = durationMsMax
+  let stopCounting = (): void => undefined
+  const count = (): void => {
+    if (leftMs === null || durationMsMax === null) return
+    const [beginLeftMs, beginMs] = [leftMs, clock.monotonicMs()]
+    const cancel = clock.after(leftMs, () =>
       limit.end(
         new StoppedError(
           `the query was stopped after ${humanDuration(durationMsMax)}. Select less, or give it more time by --max-duration`,
         ),
       ),
     )
+    stopCounting = () => {
+      cancel()
+      leftMs = Math.max(0, beginLeftMs - (clock.monotonicMs() - beginMs))
+    }
+  }
+  count()
   const joined = joinSignals([signal, limit.signal])
   const listening = onAbort([joined.signal], ({ message }) =>
     limit.after(INTERRUPT_MS_MAX, () => {
@@ -45,7 +57,16 @@ export const limitedIn = (
   )
   return {
     signal: joined.signal,
+    uncounted: async <Result>(work: () => Promise<Result>): Promise<Result> => {
+      stopCounting()
+      try {
+        return await work()
+      } finally {
+        count()
+      }
+    },
     [Symbol.dispose]: () => {
+      stopCounting()
       listening[Symbol.dispose]()
       joined[Symbol.dispose]()
       limit[Symbol.dispose]()
