@@ -109,6 +109,8 @@ export interface SurveySelection {
 export interface Cursor {
   /** `updated_since` of the next listing; null before the first complete one. */
   readonly cursor: Instant | null
+  /** When the first page of the listing that set the cursor was read, our clock; null if unknown. */
+  readonly cursorDatedAt: Instant | null
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
   /** When the number of surveys in the API last equalled the number that we know, our clock; null = never compared. */

@@ -67,6 +67,9 @@ export const requests = sync(
 export const cursors = sync('cursors', 'Where the next listing starts; one row per account', ['account'], {
   account,
   updated_since: timestamptz('The cursor: changes up to here are in a table, the queue or quarantine'),
+  dated_at: timestamptz.orNull(
+    'When the first page of the listing that set the cursor was read, clock of the machine that ran it; null = an earlier version set it',
+  ),
   full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
   counted_at: timestamptz.orNull(
     'When the API last had as many surveys as are known, so that no full listing was needed, clock of the machine that ran it; null = never compared',
@@ -91,6 +94,9 @@ export const listings = sync(
     updated_since: timestamptz.orNull('updated_since of the listing; null for a full one'),
     ceiling: timestamptz(
       'The cursor after the complete listing; fixed before its first page. A listing of changes that ends meanwhile moves that of a full one',
+    ),
+    ceiling_dated_at: timestamptz.orNull(
+      'When the ceiling was fixed, clock of the machine that ran it; null = an earlier version fixed it',
     ),
     next_page: bigint('Number of the page to be read next'),
     total_count: bigint('total_count of the last page read'),

@@ -140,6 +140,8 @@ export interface ListingStart {
 }
 
 export interface ListingState extends ListingStart {
+  /** When the ceiling was fixed, our clock; null if unknown. */
+  readonly ceilingDatedAt: Instant | null
   readonly nextPage: number
   /** `total_count` of the last page read. */
   readonly totalCount: number

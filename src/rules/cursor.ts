@@ -55,8 +55,33 @@ export const isCountDue = (
  * The time from which changes are listed: the cursor, or during the first full listing its ceiling. A cursor ahead of the ceiling was set
  * by a wrong clock. Null: nothing is listed yet.
  */
-export const changesSince = ({ cursor, listings: { full } }: Position): Instant | null =>
-  cursor === null || (full !== null && full.ceiling < cursor) ? (full?.ceiling ?? null) : cursor
+export const changesSince = ({ cursor, cursorDatedAt, listings: { full } }: Position): DatedCursor | null => {
+  if (cursor !== null && (full === null || full.ceiling >= cursor))
+    return { since: cursor, datedAt: cursorDatedAt }
+  return full === null ? null : { since: full.ceiling, datedAt: full.ceilingDatedAt }
+}
+
+/** A time from which changes are listed, by the server's clock, and when it was fixed, by ours; null if unknown. */
+export interface DatedCursor {
+  readonly since: Instant
+  readonly datedAt: Instant | null
+}
+
+/**
+ * The time from which changes are listed instead of `cursor`; null if that is right. The server's time now (`at`), less the time that has
+ * passed by our clock since the cursor was fixed, is when it was fixed. If the cursor is later, one of the clocks has moved since: the
+ * server's may have been ahead when the cursor was fixed. If our clock has moved, too much is listed, once.
+ */
+export const earlierSince = (
+  { since, datedAt }: DatedCursor,
+  at: Instant,
+  nowMs: number,
+  rules: Pick<DiscoverRules, 'overlap'>,
+): Instant | null => {
+  if (datedAt === null) return null
+  const fixedAt = at - (instantFromMs(nowMs) - datedAt)
+  return since > fixedAt ? minusMs(fixedAt, rules.overlap) : null
+}
 
 /** A listing is resumed one page back: rows may have moved up meanwhile. */
 export const firstPage = (listing: ListingState | null): number =>

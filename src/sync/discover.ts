@@ -5,9 +5,9 @@ import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
 import type { ListingState, Position } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
-import { changesSince, isCountDue, listingKind } from '../rules/cursor.js'
+import { changesSince, type DatedCursor, isCountDue, listingKind } from '../rules/cursor.js'
 import { driftText, MOVED } from './list-checks.js'
-import { Listing } from './listing.js'
+import { Listing, type ListingEnd, type ListingOptions } from './listing.js'
 import { type Discovery, type Run, sawServerTime } from './run-state.js'
 
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
@@ -43,7 +43,7 @@ const worstOf = (ends: readonly (Discovery | 'clock_behind' | null)[]): Discover
 const listChanges = async (
   run: Run,
   position: Position,
-  since: Instant,
+  since: DatedCursor,
 ): Promise<Discovery | 'clock_behind'> => {
   const { warehouse, state } = run
   state.listing = 'incremental'
@@ -104,7 +104,7 @@ const logWhyFull = ({ warehouse, clock, log }: Run, position: Position): void =>
 
 interface ListingRequest {
   readonly kind: ListingKind
-  readonly cursor: Instant | null
+  readonly cursor: DatedCursor | null
   readonly resumed: ListingState | null
 }
 
@@ -123,10 +123,19 @@ const listUntilStable = async (
   for (let listing = 1; listing <= LISTINGS_MAX && !drift.isLasting; listing += 1) {
     // A resumed listing goes one page back, so its second page is the first one that makes progress.
     const allowance = budget.listing(resumed === null ? 1 : 2)
-    const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
+    const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor?.since ?? null)
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
-    const attempt = { allowance, kind, resumed, updatedSince, isCertain, repeated: drift.repeated }
-    const result = await new Listing(run, attempt).read()
+    const checked = resumed === null ? cursor : null
+    const attempt = {
+      allowance,
+      kind,
+      resumed,
+      updatedSince,
+      cursor: checked,
+      isCertain,
+      repeated: drift.repeated,
+    }
+    const result = await readListing(run, attempt)
     if (result === 'complete' || result === 'interrupted') return result
     if (result === 'clock_behind') {
       log.warn(
@@ -144,4 +153,19 @@ const listUntilStable = async (
   state.repeated = drift.isLasting ? drift.repeated : null
   await warehouse.dropListing(kind)
   return 'drifted'
+}
+
+/** If the cursor proves too late by both clocks, the changes are listed from an earlier time. */
+const readListing = async (
+  run: Run,
+  attempt: ListingOptions,
+): Promise<Exclude<ListingEnd, { readonly since: Instant }>> => {
+  const end = await new Listing(run, attempt).read()
+  if (typeof end === 'string' || !('since' in end)) return end
+  run.log.warn(
+    { account: run.warehouse.account, since: formatInstant(end.since) },
+    "changes are listed from an earlier time: the API's clock and that of this machine moved apart since the last listing",
+  )
+  const allowance = run.budget.listing(1)
+  return await readListing(run, { ...attempt, allowance, updatedSince: end.since, cursor: null })
 }

@@ -9,7 +9,7 @@ import type { ListingKind } from '../model/run.js'
 import type { Page, Pagination } from '../model/survey-source.js'
 import type { ListingPage, ListingState } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
-import { firstPage, listingCeiling, pageAfter } from '../rules/cursor.js'
+import { type DatedCursor, earlierSince, firstPage, listingCeiling, pageAfter } from '../rules/cursor.js'
 import { Batch } from './batch.js'
 import type { ListingAllowance } from './budget.js'
 import { endlessList, type ListingDrift, MOVED, pagesMaxOf, ShownSurveys } from './list-checks.js'
@@ -18,11 +18,13 @@ import { addRows, type Run, sawServerTime } from './run-state.js'
 /** Pages that may wait for their commit. The limit bounds the memory. */
 const UNCOMMITTED_PAGES_MAX = 50
 
-interface ListingOptions {
+export interface ListingOptions {
   readonly allowance: ListingAllowance
   readonly kind: ListingKind
   readonly resumed: ListingState | null
   readonly updatedSince: Instant | null
+  /** The cursor of a new listing of changes, which is compared with both clocks; otherwise null. */
+  readonly cursor: DatedCursor | null
   /** Whether the totals alone decide if the listing drifted. */
   readonly isCertain: boolean
   /** What the previous reading repeated; null if nothing. */
@@ -34,8 +36,16 @@ interface ReadPage {
   readonly pagination: Pagination
 }
 
-/** `clock_behind`: the clock lags the requested cursor or the ceiling of the listing. */
-type ListingEnd = 'complete' | 'interrupted' | 'clock_behind' | ListingDrift
+/**
+ * `clock_behind`: the clock lags the requested cursor or the ceiling of the listing. `since`: the requested cursor is too late, and changes
+ * are to be listed from this time.
+ */
+export type ListingEnd =
+  | 'complete'
+  | 'interrupted'
+  | 'clock_behind'
+  | { readonly since: Instant }
+  | ListingDrift
 
 export class Listing {
   readonly #run: Run
@@ -88,6 +98,8 @@ export class Listing {
         await this.#begin(page, 'full', null)
         return 'clock_behind'
       }
+      const since = isFirst ? this.#earlierSince(page.readAt) : null
+      if (since !== null) return { since }
       if (isFirst && resumed === null) await this.#begin(page, kind, updatedSince)
       const taken = await this.#take(page, next)
       if (taken.drift !== null) return taken.drift
@@ -97,6 +109,12 @@ export class Listing {
     if (onOnePage !== null)
       log.warn({ account: warehouse.account }, `the list of surveys shows ${onOnePage}; the newer row counts`)
     return 'complete'
+  }
+
+  #earlierSince(at: Instant): Instant | null {
+    const { clock, rules } = this.#run
+    const { cursor } = this.#options
+    return cursor && earlierSince(cursor, at, clock.nowMs(), rules.discover)
   }
 
   /** Null if the API refuses a page at which an earlier run stopped: the list may have become shorter. */

@@ -5,14 +5,15 @@ import type { Instant } from '../../model/instant.js'
 import type { ListingKind } from '../../model/run.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
-import type { ListedRows, ListingPage, ListingStart, Position } from '../../model/warehouse.js'
+import type { ListedRows, ListingPage, ListingStart, ListingState, Position } from '../../model/warehouse.js'
 import { bigintCell, booleanCell, timestamptzCell } from '../connection/cells.js'
 import { type AccountSql, countOf } from '../connection/database.js'
-import { FRESHNESS } from './older-state.js'
+import { CURSORS, FRESHNESS, LISTINGS } from './older-state.js'
 import { forgetNeverTyped, LEAVES_OUT, queueNotListed, requireFullListing } from './unlisted-surveys.js'
 
 const cursorRow = z.object({
   cursor: timestamptzCell.nullable(),
+  cursorDatedAt: timestamptzCell.nullable(),
   fullListedAt: timestamptzCell.nullable(),
   countedAt: timestamptzCell.nullable(),
   fullListingDue: booleanCell,
@@ -22,6 +23,7 @@ const listingRow = z.object({
   kind: z.enum(LISTING_KINDS),
   updatedSince: timestamptzCell.nullable(),
   ceiling: timestamptzCell,
+  ceilingDatedAt: timestamptzCell.nullable(),
   nextPage: bigintCell,
   totalCount: bigintCell,
   leastTotalCount: bigintCell.nullable(),
@@ -31,6 +33,7 @@ const listingRow = z.object({
 export const readPosition = async ({ account, rows }: AccountSql): Promise<Position> => {
   const none = {
     cursor: null,
+    cursorDatedAt: null,
     fullListedAt: null,
     countedAt: null,
     fullListingDue: false,
@@ -38,17 +41,17 @@ export const readPosition = async ({ account, rows }: AccountSql): Promise<Posit
   }
   const [cursor = none] = await rows(
     cursorRow,
-    `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt", counted_at AS "countedAt", coalesce(full_listing_due, false) AS "fullListingDue",
+    `SELECT updated_since AS "cursor", dated_at AS "cursorDatedAt", full_listed_at AS "fullListedAt", counted_at AS "countedAt", coalesce(full_listing_due, false) AS "fullListingDue",
       EXISTS(FROM ${FRESHNESS} f SEMI JOIN (FROM main.surveys WHERE _missing_since IS NULL) s ON s.account = f.account AND s.id = f.survey_id
         WHERE f.account = $1 AND ${LEAVES_OUT}) AS "hasLeftOut"
-      FROM _sync.cursors WHERE account = $1`,
+      FROM ${CURSORS} WHERE account = $1`,
     [account],
   )
   const unfinished = await rows(
     listingRow,
-    `SELECT kind, updated_since AS "updatedSince", ceiling, next_page AS "nextPage", total_count AS "totalCount",
+    `SELECT kind, updated_since AS "updatedSince", ceiling, ceiling_dated_at AS "ceilingDatedAt", next_page AS "nextPage", total_count AS "totalCount",
         least_total_count AS "leastTotalCount", started_at AS "startedAt"
-      FROM _sync.listings WHERE account = $1`,
+      FROM ${LISTINGS} WHERE account = $1`,
     [account],
   )
   const ofKind = (kind: ListingKind) => unfinished.find((listing) => listing.kind === kind) ?? null
@@ -57,7 +60,7 @@ export const readPosition = async ({ account, rows }: AccountSql): Promise<Posit
 
 export const startListing = async (sql: AccountSql, start: ListingStart): Promise<void> => {
   const { kind, updatedSince: updated_since, ceiling, startedAt: started_at } = start
-  const times = { updated_since, ceiling, started_at }
+  const times = { updated_since, ceiling, ceiling_dated_at: started_at, started_at }
   const counts = { next_page: 1, total_count: 0, unidentified_rows: 0 }
   await dropListing(sql, kind)
   await sql.insert(listings, [{ account: sql.account, kind, ...times, ...counts }])
@@ -176,10 +179,10 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
   const listing = unfinished[page.kind]
   if (listing === null) throw new Error('cannot end a listing that was never started')
   if (listing.kind === 'incremental')
-    await sql.run(`UPDATE _sync.listings SET ceiling = $2 WHERE account = $1 AND kind = 'full'`, [
-      sql.account,
-      listing.ceiling,
-    ])
+    await sql.run(
+      `UPDATE _sync.listings SET ceiling = $2, ceiling_dated_at = $3 WHERE account = $1 AND kind = 'full'`,
+      [sql.account, listing.ceiling, listing.ceilingDatedAt],
+    )
   if (listing.kind === 'full' || cursor !== null || unfinished.full === null)
     await moveCursor(sql, listing, page)
   if (listing.kind === 'full') {
@@ -189,15 +192,16 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
   await dropListing(sql, listing.kind)
 }
 
-const moveCursor = async (sql: AccountSql, listing: ListingStart, page: ListingPage): Promise<void> => {
+const moveCursor = async (sql: AccountSql, listing: ListingState, page: ListingPage): Promise<void> => {
+  const isFull = listing.kind === 'full'
   await sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
-      WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
+      WHEN MATCHED THEN UPDATE SET updated_since = $2, dated_at = $6, moved_at = $3,
         full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END,
         full_listing_due = CASE WHEN $4 THEN false ELSE c.full_listing_due END, page_rows = coalesce($5, c.page_rows)
-      WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, full_listing_due, moved_at, page_rows)
-        VALUES ($1, $2, $3, false, $3, $5)`,
-    [sql.account, listing.ceiling, page.committedAt, listing.kind === 'full', pageRowsOf(page)],
+      WHEN NOT MATCHED THEN INSERT (account, updated_since, dated_at, full_listed_at, full_listing_due, moved_at, page_rows)
+        VALUES ($1, $2, $6, $3, false, $3, $5)`,
+    [sql.account, listing.ceiling, page.committedAt, isFull, pageRowsOf(page), listing.ceilingDatedAt],
   )
 }
 

@@ -45,6 +45,7 @@ describe('the next listing is', () => {
       countedAt: null,
       fullListingDue: false,
       hasLeftOut: false,
+      cursorDatedAt: null,
     }
     expect(listingKind(position, nowMs, rules, isRequested)).toBe(kind)
   })
@@ -94,6 +95,7 @@ describe('the next listing is', () => {
       countedAt: counted === null ? null : instantOf(counted),
       fullListingDue: false,
       hasLeftOut: false,
+      cursorDatedAt: null,
     }
     const every = { ...rules, full_listing_every: days * 86_400_000 }
     expect(isCountDue(position, nowMs, every)).toBe(isDue)
@@ -108,6 +110,7 @@ describe('the next listing is', () => {
       countedAt: lately,
       fullListingDue: true,
       hasLeftOut: false,
+      cursorDatedAt: null,
     }
     expect(listingKind(position, nowMs, rules, false)).toBe('full')
   })
@@ -117,6 +120,7 @@ const interrupted = (kind: ListingKind, ceiling: string, nextPage = 5): ListingS
   kind,
   updatedSince: null,
   ceiling: instantOf(ceiling),
+  ceilingDatedAt: null,
   startedAt: instantOf(ceiling),
   nextPage,
   totalCount: 100,
@@ -136,9 +140,10 @@ describe('changes are listed since', () => {
       ...{ cursor: cursor === null ? null : instantOf(cursor), fullListedAt: null, countedAt: null },
       fullListingDue: false,
       hasLeftOut: false,
+      cursorDatedAt: null,
       listings: { full: ceiling === null ? null : interrupted('full', ceiling), incremental: null },
     }
-    expect(changesSince(position)).toBe(since === null ? null : instantOf(since))
+    expect(changesSince(position)?.since ?? null).toBe(since === null ? null : instantOf(since))
   })
 })
 

@@ -51,6 +51,7 @@ const past = (change: Partial<PastRuns> = {}): PastRuns => ({
   countedAt: null,
   fullListingDue: false,
   hasLeftOut: false,
+  cursorDatedAt: null,
   listedAt: daysAgo(1),
   listedAtOurs: daysAgo(1),
   fullNextPage: null,

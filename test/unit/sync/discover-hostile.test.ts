@@ -297,6 +297,8 @@ test('a cursor ahead of the server’s clock is ignored: everything is listed, a
     '2026-03-01T01:55:00Z',
     null,
     '2026-02-28T23:55:01Z',
+    // An hour has passed by our clock, and a second by the server's.
+    '2026-02-28T22:55:02Z',
   ])
 })
 

@@ -19,6 +19,7 @@ export const memoryListing = (): MemoryListing => {
   const surveys = new Map<number, Survey>()
   const listings: Record<ListingKind, UnderWay | null> = { full: null, incremental: null }
   let cursor: Instant | null = null
+  let cursorDatedAt: Instant | null = null
   let fullListedAt: Instant | null = null
   let countedAt: Instant | null = null
   let fullListingDue = false
@@ -47,21 +48,33 @@ export const memoryListing = (): MemoryListing => {
     if (page.kind === 'full') {
       fullListedAt = page.committedAt
       fullListingDue = false
-    } else if (full !== null) full.state = { ...full.state, ceiling: state.ceiling }
-    if (page.kind === 'full' || cursor !== null || full === null) cursor = state.ceiling
+    } else if (full !== null) {
+      const { ceiling, ceilingDatedAt } = state
+      full.state = { ...full.state, ceiling, ceilingDatedAt }
+    }
+    if (page.kind === 'full' || cursor !== null || full === null) {
+      cursor = state.ceiling
+      cursorDatedAt = state.ceilingDatedAt
+    }
     listings[page.kind] = null
   }
   const listingOnly: Partial<AccountWarehouse> = {
     account: 'acme',
     position: () =>
       Promise.resolve({
-        ...{ cursor, fullListedAt, countedAt, fullListingDue, hasLeftOut: false },
+        ...{ cursor, fullListedAt, countedAt, fullListingDue, hasLeftOut: false, cursorDatedAt },
         listings: { full: listings.full?.state ?? null, incremental: listings.incremental?.state ?? null },
       }),
     // Every listed survey is new and queued, and no task is ever done.
     hasTasks: () => Promise.resolve(surveys.size > 0),
     startListing: (start) => {
-      const state = { ...start, nextPage: 1, totalCount: 0, leastTotalCount: null }
+      const state = {
+        ...start,
+        ceilingDatedAt: start.startedAt,
+        nextPage: 1,
+        totalCount: 0,
+        leastTotalCount: null,
+      }
       listings[start.kind] = { state, seen: new Set(), unidentified: new Map() }
       if (start.kind === 'full' && cursor !== null) fullListingDue = true
       return Promise.resolve()

@@ -43,6 +43,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
       countedAt: null,
       fullListingDue: false,
       hasLeftOut: false,
+      cursorDatedAt: null,
       listings: { full: null, incremental: null },
     })
   })

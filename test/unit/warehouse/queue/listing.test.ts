@@ -38,6 +38,7 @@ const NO_LISTING = {
   countedAt: null,
   fullListingDue: false,
   hasLeftOut: false,
+  cursorDatedAt: null,
   listings: { full: null, incremental: null },
 }
 
@@ -53,14 +54,24 @@ describe('a listing', () => {
       listings: { full: { ...full, nextPage: 2, totalCount: 2 } },
     })
     await commitPage(account, [survey(1)], minute(9), { totalCount: 2, committedAt: minute(11) })
-    expect(await account.position()).toEqual({ ...NO_LISTING, cursor: minute(-5), fullListedAt: minute(11) })
+    expect(await account.position()).toEqual({
+      ...NO_LISTING,
+      cursor: minute(-5),
+      cursorDatedAt: full.startedAt,
+      fullListedAt: minute(11),
+    })
   })
 
   test('that is incremental leaves the time of the last full listing', async () => {
     const { account } = await emptyWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await list(account, [], minute(60))
-    expect(await account.position()).toEqual({ ...NO_LISTING, cursor: minute(55), fullListedAt: minute(0) })
+    expect(await account.position()).toEqual({
+      ...NO_LISTING,
+      cursor: minute(55),
+      cursorDatedAt: minute(60),
+      fullListedAt: minute(0),
+    })
   })
 
   test('that starts replaces an interrupted one of its kind, whose surveys no longer count', async () => {
