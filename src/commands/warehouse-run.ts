@@ -70,8 +70,7 @@ export const runAndPublish = async (
   try {
     const { database: opened, publishers } = await storage.openWarehouse()
     await using database = opened
-    await storeTimeZone(database, settings.time_zone, clock.nowMs())
-    await storeAlarmLevels(database, settings.alarms)
+    await storeShared(database, options, clock.nowMs())
     options.watch?.held(waitMs)
     const reports = await work({ database, storage })
     if (!storage.signal.aborted) await storeForecasts(database)
@@ -99,6 +98,23 @@ export const runAndPublish = async (
     if (problem !== null && error instanceof Error) error.message = `${error.message}; ${problem}`
     throw error
   }
+}
+
+/**
+ * Stores the settings that readers share. A replay keeps those of the last sync: it needs no settings file, and then would store the
+ * defaults.
+ */
+const storeShared = async (
+  database: Database,
+  { settings, command, log }: Pick<WarehouseRun, 'settings' | 'command' | 'log'>,
+  nowMs: number,
+): Promise<void> => {
+  const isReplay = command === 'replay'
+  const timeZone = isReplay ? null : settings.time_zone
+  const before = await storeTimeZone(database, timeZone, nowMs)
+  if (before !== null)
+    log.warn({ before, timeZone }, 'the days of all readings are computed again in another time zone')
+  if (!isReplay) await storeAlarmLevels(database, settings.alarms)
 }
 
 /** The returned function resolves to a problem to report if the end could not be recorded, otherwise to null. The log has the reason. */

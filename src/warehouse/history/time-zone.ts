@@ -18,10 +18,18 @@ const CHANGES_FROM_MS = Date.UTC(2015, 0, 1)
 /** Changes of the clocks are known for the next year. */
 const CHANGES_AHEAD_MS = 366 * DAY_MS
 
-/** Stores the time zone for the runs that follow. `nowMs`: the wall clock. */
-export const storeTimeZone = (database: Database, timeZone: string, nowMs: number): Promise<void> =>
+/**
+ * Stores the time zone for the runs that follow; null keeps the stored one. `nowMs`: the wall clock. Returns the time zone that it
+ * replaces, if there is one.
+ */
+export const storeTimeZone = (
+  database: Database,
+  newTimeZone: string | null,
+  nowMs: number,
+): Promise<string | null> =>
   database.transaction(async (sql) => {
     const stored = await storedTimeZone(sql)
+    const timeZone = newTimeZone ?? stored ?? 'UTC'
     const changes = createCalendar(timeZone).changes(CHANGES_FROM_MS, nowMs + CHANGES_AHEAD_MS)
     await sql.run(`DELETE FROM ${qualified(clockChanges)}`)
     await sql.insert(
@@ -32,7 +40,9 @@ export const storeTimeZone = (database: Database, timeZone: string, nowMs: numbe
         ahead_us: 1_000 * aheadMs,
       })),
     )
-    if (stored !== timeZone) await recomputeDays(sql)
+    if (stored === timeZone) return null
+    await recomputeDays(sql)
+    return stored
   })
 
 /** The days of the stored time zone, or of UTC in a warehouse without runs. */
