@@ -2,6 +2,7 @@
 import { sum } from 'd3-array'
 import { expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
+import { RefusedReadingError } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
 import { RunBudget } from '../../../src/sync/budget.js'
 import { queueDue } from '../../../src/sync/planning.js'
@@ -64,12 +65,22 @@ test('tries every task once, in order of urgency, while other tasks fail or are 
   await warehouse.expectRows('SELECT DISTINCT survey_id % 4 AS rest, attempts FROM _sync.tasks', [[0, 1]])
 })
 
-test('where every survey is refused, no more are requested than were under way at the first refusal', async () => {
-  const { api, run } = await queuedRun(() => false)
-  await expect(refresh(run, await queueDue(run))).rejects.toThrow('answered 404')
-  const asked = api.asked.map((request) => / (\d+)/.exec(request)?.[1])
-  expect(new Set(asked).size).toBeLessThanOrEqual(8)
+test('where every survey is forbidden, no more are requested than were under way at the first refusal', async () => {
+  const { api, run } = await queuedRun(() => true)
+  api.before = () => {
+    throw new RefusedReadingError('forbidden', 'answered 403')
+  }
+  await expect(refresh(run, await queueDue(run))).rejects.toThrow('failed one after the other')
+  expect(new Set(surveysAsked(api.asked)).size).toBeLessThanOrEqual(8)
 })
+
+test('where no survey is found, each may be gone: all are requested, and then the run fails', async () => {
+  const { api, ids, run } = await queuedRun(() => false)
+  await expect(refresh(run, await queueDue(run))).rejects.toThrow('the API refused all 200 requested surveys')
+  expect(surveysAsked(api.asked)).toHaveLength(2 * ids.length)
+})
+
+const surveysAsked = (asked: readonly string[]) => asked.map((request) => / (\d+)/.exec(request)?.[1])
 
 test('surveys that arrive during a commit are committed together', async () => {
   const { run, groups } = await queuedRun(() => true)
