@@ -18,8 +18,11 @@ export interface ListingAllowance extends Allowance {
 }
 
 export interface BundleAllowance extends Allowance {
-  /** Reserves the requests that the rest of the bundle needs. False when they do not fit. */
-  reserveRest(requests: number): boolean
+  /**
+   * Reserves the requests that the rest of the bundle needs. False when they do not fit. `requestsRead`: its requests before them, without
+   * retries, which do not make a survey larger.
+   */
+  reserveRest(requests: number, requestsRead: number): boolean
   /** Returns the requests that were reserved and not taken. */
   release(): void
 }
@@ -128,7 +131,7 @@ export class RunBudget {
     const { wholeMax } = this
     this.#bundlesStartedMs ??= this.#clock.monotonicMs()
     this.#largestBundle = Math.max(this.#largestBundle, requests)
-    let [reserved, taken] = [requests, 0]
+    let reserved = requests
     this.#requests.reserve(requests)
     const release = () => {
       this.#requests.release(reserved)
@@ -138,12 +141,11 @@ export class RunBudget {
       take: () => {
         const isReserved = reserved > 0
         this.#take(false, isReserved)
-        taken += 1
         if (isReserved) reserved -= 1
         this.#bundleRequests += 1
       },
-      reserveRest: (needed) => {
-        if (taken + needed > wholeMax || !this.#fitsRequests(needed - reserved)) return false
+      reserveRest: (needed, requestsRead) => {
+        if (requestsRead + needed > wholeMax || !this.#fitsRequests(needed - reserved)) return false
         release()
         this.#requests.reserve(needed)
         reserved = needed

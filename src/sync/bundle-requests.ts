@@ -66,7 +66,7 @@ export class BundleRequests {
     const { allowance, parts } = this.#options
     const requestsNeeded = requestsRead + requestsLeft
     if (parts) parts.requestsNeeded = requestsNeeded
-    if (!allowance.reserveRest(requestsLeft)) throw new OversizedError(requestsNeeded, at)
+    if (!allowance.reserveRest(requestsLeft, requestsRead)) throw new OversizedError(requestsNeeded, at)
   }
 
   #checkSize({ pagination: { total_pages: pages, total_count: sources }, readAt }: Page<SampleSource>): void {

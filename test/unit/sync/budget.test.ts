@@ -116,8 +116,8 @@ describe('a bundle', () => {
     const budget = requests(10)
     const first = admitted(budget, 3)
     take(first, 2)
-    expect(first.reserveRest(9)).toBe(false)
-    expect(first.reserveRest(8)).toBe(true)
+    expect(first.reserveRest(9, 2)).toBe(false)
+    expect(first.reserveRest(8, 2)).toBe(true)
     expect(budget.admitBundle(1)).toBeNull()
     take(first, 8)
     expect(budget.spent()).toBe(10)
@@ -127,14 +127,14 @@ describe('a bundle', () => {
     const budget = requests(10)
     const first = admitted(budget, 10)
     take(first, 2)
-    expect(first.reserveRest(0)).toBe(true)
+    expect(first.reserveRest(0, 2)).toBe(true)
     expect(budget.admitBundle(8)).not.toBeNull()
   })
 
   test('is not admitted when it does not fit, also as the first', () => {
     const budget = requests(10)
     expect(budget.admitBundle(11)).toBeNull()
-    expect(admitted(budget, 2).reserveRest(11)).toBe(false)
+    expect(admitted(budget, 2).reserveRest(11, 0)).toBe(false)
   })
 
   test('may take as a whole what the listing has left, and never more than a thousand requests', () => {
@@ -142,7 +142,14 @@ describe('a bundle', () => {
     take(budget.listing(1), 4)
     expect(budget.wholeMax).toBe(6)
     expect(requests(null).wholeMax).toBe(1_000)
-    expect(admitted(requests(null), 2).reserveRest(1_001)).toBe(false)
+    expect(admitted(requests(null), 2).reserveRest(1_001, 0)).toBe(false)
+  })
+
+  test('is no larger by its retries', () => {
+    const retried = admitted(requests(null), 3)
+    take(retried, 4)
+    expect(retried.reserveRest(999, 1)).toBe(true)
+    expect(retried.reserveRest(1_000, 1)).toBe(false)
   })
 
   test('is admitted by the pace of earlier bundles when the time is limited', () => {
@@ -174,7 +181,7 @@ describe('a survey in parts', () => {
     take(whole, 3)
     whole.release()
     const allowance = parts(budget)
-    expect(allowance.reserveRest(20_000)).toBe(true)
+    expect(allowance.reserveRest(20_000, 1)).toBe(true)
     take(allowance, 7)
     expect(() => allowance.take()).toThrow('stopped by --max-requests 10')
     expect(budget.admitParts()).toBeNull()
