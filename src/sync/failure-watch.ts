@@ -1,6 +1,6 @@
 /**
- * Decides when failures of single surveys end the run: many in a row, or at its end an API that refused most requests. If an endpoint answers for none
- * of many surveys, it is broken as a whole: the run reads the other endpoints, and ends as failed
+ * Decides when failures of single surveys end the run: many in a row, or at its end an API that refused most requests. If an endpoint
+ * answers for none of many surveys, it is broken as a whole: the run reads the other endpoints, and ends as failed
  * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
 import { type ErrorCode, UpstreamError } from '../base/errors.js'

@@ -18,13 +18,13 @@ const knownOn = (day: string): string =>
  */
 export const FIELD_GAINS = `WITH ${NEW_SURVEYS_STEP},
 last_days AS (
-  SELECT f.progress_day AS last_day
+  SELECT f.progress_day AS last_day, count(*) FILTER (v.status NOT IN ${CLOSED}) AS active_surveys
   FROM main.freshness f
   JOIN main.surveys v ON v.account = f.account AND v.id = f.survey_id
   WHERE f.progress_day IS NOT NULL
   GROUP BY f.progress_day
   QUALIFY f.progress_day >= max(f.progress_day) OVER () - 1
-  ORDER BY count(*) FILTER (v.status NOT IN ${CLOSED}) DESC, last_day DESC
+  ORDER BY active_surveys DESC, last_day DESC
   LIMIT 1
 ),
 readings AS (

@@ -38,10 +38,10 @@ test('each step of each view runs by itself, after those above it', async () => 
     }
   }
   expect(counts).toMatchObject({
-    survey_pace: 68,
-    sample_source_pace: 37,
+    survey_pace: 71,
+    sample_source_pace: 39,
     source_overview: 8,
-    needs_action: 26,
+    needs_action: 22,
     source_plans: 6,
   })
 })
