@@ -8,7 +8,7 @@ import { columnPaths, type Database, type OpenOptions, type Sql } from './connec
 import { literal, qualified } from './connection/ddl.js'
 import { duckdbCause, isOutOfMemory, isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { WarehouseUnusableError } from './connection/errors.js'
-import { COMPLETE_SYNCS, LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
+import { COMPLETE_SYNCS, NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault } from './lifecycle/migrations.js'
 import { schemaVersion } from './lifecycle/version.js'
 import { FRESHNESS } from './queue/older-state.js'
@@ -139,11 +139,18 @@ const publishedTables = async (sql: Sql): Promise<readonly TableDeclaration[]> =
   return ALL_TABLES.filter(({ schema, name }) => schema === 'main' && paths.has(`main.${name}.account`))
 }
 
-/** The last ended sync of each account, and when its last complete sync ended. */
+/**
+ * The last sync of each account that ended or was killed, and when its last complete sync ended. One that was killed has no `exit_code`, and
+ * `ended_at` is its start.
+ */
 export const readSyncs = (sql: Pick<Sql, 'rows'>) =>
   sql.rows(
     syncRow,
-    `SELECT ${columnsOf(syncRow)} FROM ${LAST_SYNCS} LEFT JOIN ${COMPLETE_SYNCS} USING (account) ORDER BY account`,
+    `SELECT ${columnsOf(syncRow)}
+      FROM (SELECT * REPLACE (coalesce(ended_at, started_at) AS ended_at) FROM ${NUMBERED_RUNS}
+        WHERE command = 'sync' AND (ended_at IS NOT NULL OR status = 'killed')
+        QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) = 1)
+      LEFT JOIN ${COMPLETE_SYNCS} USING (account) ORDER BY account`,
   )
 
 export const readStatus = async (sql: Sql) => ({

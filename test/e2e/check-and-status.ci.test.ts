@@ -55,6 +55,32 @@ const namesIn = (value: unknown): string[] =>
       ])
 
 describe('status', () => {
+  test.concurrent('a killed run of one account is still told after a later run of another one', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const other = await startScriptedApi([scriptedSurvey(1)], context.onTestFinished)
+    const north = { name: 'north', id: 4711, token: TOKEN, base_url: trial.api.baseUrl }
+    const accounts = [north, { ...north, name: 'south', base_url: other.baseUrl }]
+    const file = await trial.settings({ accounts })
+    expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 0 })
+    other.hook = () => true
+    const arrived = other.arrived(() => true)
+    const { child, ended } = trial.start(['sync', ...file], NO_ACCOUNT)
+    await arrived
+    child.kill('SIGKILL')
+    await ended
+    const only = await trial.runWarm(['sync', '--accounts', 'north', ...file], NO_ACCOUNT)
+    expect(only).toMatchObject({ code: 0 })
+    expect(await trial.runWarm(['status', '--check', ...file], NO_ACCOUNT)).toMatchObject({
+      code: 3,
+      stdout: expect.stringMatching(
+        /^INTERRUPTED \(account south\): killed, .* the run began .* and left no end/,
+      ),
+    })
+    other.hook = () => undefined
+    expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 0 })
+    expect(await trial.runWarm(['status', '--check', ...file], NO_ACCOUNT)).toMatchObject({ code: 0 })
+  })
+
   test.concurrent('says how the last run ended, and reads the newest state, whatever lies in the place of a format', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     const both = await trial.settings({ publish: ['duckdb', 'parquet'] })

@@ -102,15 +102,9 @@ const othersText = (verdicts: readonly Verdict[]): string => {
 
 /** A run whose end the published state does not show: it could not publish, was killed, or published another state than this one. */
 const verdictOfUnshown = (run: LastRun, syncs: readonly Sync[], nowMs: number, maxAgeMs: number): Verdict => {
-  if (run.endedAt === null || run.exitCode === null) {
-    const [seen, began] = [run.seenAt, run.startedAt].map((at) => when(nowMs - instantToMs(at)))
-    return {
-      state: 'interrupted',
-      exitCode: EXIT_CODES.partial,
-      text: `INTERRUPTED ${seen}: killed, or its machine went down; the run began ${began} and left no end; next: ${AFTER_A_KILL}`,
-      next: AFTER_A_KILL,
-    }
-  }
+  const ago = (at: Instant): string => when(nowMs - instantToMs(at))
+  if (run.endedAt === null || run.exitCode === null)
+    return interrupted(` ${ago(run.seenAt)}`, ago(run.startedAt))
   const own = syncs.filter(({ account }) => run.accounts.includes(account))
   const ends = own.map(({ complete_at }) => complete_at)
   const why = run.reason ?? 'no reason is recorded'
@@ -134,6 +128,14 @@ const CLOCKS_MS_MAX = 600_000
 const when = (ageMs: number): string =>
   ageMs < -CLOCKS_MS_MAX ? `${humanDuration(-ageMs)} ahead of this clock` : humanAge(Math.max(0, ageMs))
 
+/** `what`: when the run was last seen, or the name of its account. */
+const interrupted = (what: string, began: string): Verdict => ({
+  state: 'interrupted',
+  exitCode: EXIT_CODES.partial,
+  text: `INTERRUPTED${what}: killed, or its machine went down; the run began ${began} and left no end; next: ${AFTER_A_KILL}`,
+  next: AFTER_A_KILL,
+})
+
 /** An account is late if it had no complete run for `maxAgeMs`, unless its last run failed. */
 const verdictOfAccount = (
   {
@@ -148,6 +150,7 @@ const verdictOfAccount = (
   maxAgeMs: number,
 ): Verdict => {
   const ageOf = (at: Instant): number => nowMs - instantToMs(at)
+  if (exit_code === null) return interrupted(name, when(ageOf(ended_at)))
   const why = reason === null ? 'no reason is recorded' : shortReason(reason)
   const exitCode = Object.values(EXIT_CODES).find((code) => code === exit_code) ?? EXIT_CODES.bug
   const isPartial = exitCode === EXIT_CODES.partial

@@ -46,6 +46,16 @@ test('an account that the settings no longer have is not late, one without a run
   expect(stateOf([], ['acme'])).toEqual([3, 'LATE: no sync has ended yet'])
 })
 
+test('a killed run of one account counts, also after a later run of another one', () => {
+  const killed = { ...sync('globex', 0), exit_code: null, complete_at: minute(0) }
+  expect(stateOf([sync('acme', 12), killed])).toEqual([
+    3,
+    expect.stringMatching(
+      /^INTERRUPTED \(account globex\): killed, .* the run began 24 h ago and left no end/,
+    ),
+  ])
+})
+
 const lastRun = (given: Partial<LastRun>): LastRun => ({
   ...{ runId: '20260301T230000Z-000000', accounts: ['acme'], isPublished: false },
   ...{ startedAt: instantOf('2026-03-01T23:00:00Z'), seenAt: instantOf('2026-03-01T23:30:00Z') },
