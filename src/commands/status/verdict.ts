@@ -70,7 +70,11 @@ export const verdictOf = (all: readonly Sync[], basis: VerdictBasis): Verdict =>
  */
 const isShown = ({ isPublished, endedAt, runId, accounts }: LastRun, syncs: readonly Sync[]): boolean =>
   (isPublished || endedAt === null) &&
-  accounts.every((name) => syncs.some(({ account, run_id }) => account === name && run_id === runId))
+  accounts.every((name) =>
+    syncs.some(
+      ({ account, run_id, exit_code }) => account === name && run_id === runId && exit_code !== null,
+    ),
+  )
 
 const isAmong = (name: string, syncs: readonly Sync[]) => syncs.some(({ account }) => account === name)
 
