@@ -21,7 +21,10 @@ import type { PublishedState } from '../../warehouse/lifecycle/rebuild.js'
 import { isIntact, type ManifestTable, requireManifest, storedTables } from './manifest.js'
 import { allVersions, parquetDirectory } from './versions.js'
 
-/** The database has no views: published files of views are not read. Throws the error of DuckDB, `WarehouseUnusableError` without a manifest, or `warehouse_is_newer`. */
+/**
+ * The database has no views: published files of views are not read. Throws the error of DuckDB, `WarehouseUnusableError` without a manifest,
+ * or `warehouse_is_newer`.
+ */
 export const openParquet = async (version: string, options: OpenOptions = {}): Promise<Database> => {
   const manifest = await requireManifest(version)
   const directories = [version, ...(options.directories ?? [])]
