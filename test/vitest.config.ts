@@ -22,6 +22,7 @@ export default defineConfig(({ mode }) => {
       root: fileURLToPath(new URL('..', import.meta.url)),
       include: ['test/**/*.test.ts'],
       exclude: LEFT_OUT.get(mode) ?? [],
+      setupFiles: ['test/support/suite/end-of-file.ts'],
       env: isFull ? { CASES: 'all' } : {},
       testTimeout: limitMs,
       hookTimeout: limitMs,

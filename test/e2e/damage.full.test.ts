@@ -20,7 +20,6 @@ import { chance } from '../support/suite/chance.js'
 
 /** Runs until one is complete. The first run may find the damage, and the second sets the file aside. */
 const RUNS_MAX = 3
-const finished = atEndOfFile()
 const lots = chance()
 
 let server: ReferenceServer
@@ -32,8 +31,8 @@ const environment = (warehouse: string) => unlimitedEnv(server, warehouse)
 
 beforeAll(async () => {
   server = await startWorld({ seed: 3, surveys: 12 })
-  finished(() => server.close())
-  killed = join(await temporaryDirectory(finished), 'warehouse')
+  atEndOfFile(() => server.close())
+  killed = join(await temporaryDirectory(atEndOfFile), 'warehouse')
   expect(await runWarm(['sync'], environment(killed))).toMatchObject({ code: 0 })
   await openWorld(server).advance('P1D')
   const running = start(['sync', '--log-level', 'debug'], environment(killed))

@@ -24,8 +24,6 @@ interface TestContext {
   skip(): void
 }
 
-const finished = atEndOfFile()
-
 let server: ReferenceServer
 /** A warehouse that was published a day ago. */
 let dayOld = ''
@@ -35,8 +33,8 @@ let readAll: readonly string[]
 
 beforeAll(async () => {
   server = await startWorld({ seed: 3, surveys: 12, pageSize: 5 })
-  finished(() => server.close())
-  const directory = await temporaryDirectory(finished)
+  atEndOfFile(() => server.close())
+  const directory = await temporaryDirectory(atEndOfFile)
   await chmod(directory, 0o755)
   const settings = join(directory, 'settings.yaml')
   await writeFile(settings, JSON.stringify({ refresh: { max_age: '0s' } }))

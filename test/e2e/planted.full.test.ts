@@ -17,15 +17,13 @@ import { query } from '../support/warehouse/duckdb.js'
 
 const SECRET = 'secret-of-the-reader-7f3a'
 
-const onTestFinished = atEndOfFile()
-
 let trial: Trial
 
 let secret: string
 
 beforeAll(async () => {
-  trial = await openTrial({ onTestFinished }, [scriptedSurvey(1), scriptedSurvey(2)])
-  secret = join(await temporaryDirectory(onTestFinished), 'token')
+  trial = await openTrial({ onTestFinished: atEndOfFile }, [scriptedSurvey(1), scriptedSurvey(2)])
+  secret = join(await temporaryDirectory(atEndOfFile), 'token')
   await writeFile(secret, SECRET)
   const formats = await trial.settings({ publish: { formats: ['duckdb', 'parquet', 'report'] } })
   expect(await trial.runWarm(['sync', ...formats])).toMatchObject({ code: 0 })
@@ -272,7 +270,10 @@ describe('a bucket', () => {
 
   /** A bucket after its first night, and a pod with an empty disk for the next one. */
   const openPlanted = async (sql: string) => {
-    const bucket = await openBucketTrial({ onTestFinished }, [scriptedSurvey(1), scriptedSurvey(2)])
+    const bucket = await openBucketTrial({ onTestFinished: atEndOfFile }, [
+      scriptedSurvey(1),
+      scriptedSurvey(2),
+    ])
     const args = ['sync', ...(await bucket.settings({ publish: { formats: FORMATS } }))]
     expect(await bucket.runWarm(args, await bucket.pod())).toMatchObject({ code: 0 })
     await plantInBucket(bucket, sql)

@@ -23,10 +23,8 @@ const SHOWN = NAMED_QUERIES.map((query) => ({ ...query, sql: sqlToCopy(query) })
 /** What is published is only read, so all tests ask the same. */
 let trial: Trial
 
-const onTestFinished = atEndOfFile()
-
 beforeAll(async () => {
-  trial = await openSynced({ onTestFinished }, SURVEYS())
+  trial = await openSynced({ onTestFinished: atEndOfFile }, SURVEYS())
 })
 
 const rowsOf = async (...args: readonly string[]) => {

@@ -18,10 +18,8 @@ import { LONG, NO_CONTEXT, SURVEYS } from './query-shared.js'
 /** What is published is only read, so all tests ask the same. */
 let trial: Trial
 
-const onTestFinished = atEndOfFile()
-
 beforeAll(async () => {
-  trial = await openSynced({ onTestFinished }, SURVEYS())
+  trial = await openSynced({ onTestFinished: atEndOfFile }, SURVEYS())
 })
 
 const rowsOf = async (...args: readonly string[]) => {

@@ -15,9 +15,8 @@ import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/re
 describe('the page', () => {
   let trial: Trial
   let file: string
-  const onTestFinished = atEndOfFile()
   beforeAll(async () => {
-    trial = await openReportWorld({ onTestFinished })
+    trial = await openReportWorld({ onTestFinished: atEndOfFile })
     file = join(trial.warehouse, 'report.html')
   })
 

@@ -11,7 +11,6 @@ import { unlimitedEnv } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
 import { query } from '../support/warehouse/duckdb.js'
 
-const finished = atEndOfFile()
 let server: ReferenceServer
 let warehouse = ''
 const states = { faults: '', budget: '', refused: '' }
@@ -29,7 +28,7 @@ const putFaults = async (faults: readonly object[]): Promise<void> => {
 
 /** Keeps what is published now. */
 const keep = async (name: keyof typeof states): Promise<void> => {
-  states[name] = join(await temporaryDirectory(finished), 'warehouse')
+  states[name] = join(await temporaryDirectory(atEndOfFile), 'warehouse')
   await mkdir(states[name])
   await cp(publishedFile(warehouse), publishedFile(states[name]))
 }
@@ -51,8 +50,8 @@ const ACTIVE = "o.status IN ('fieldwork', 'pending', 'deviating_from_specs') AND
 
 beforeAll(async () => {
   server = await startWorld({ seed: 3, surveys: 24 })
-  finished(() => server.close())
-  warehouse = join(await temporaryDirectory(finished), 'warehouse')
+  atEndOfFile(() => server.close())
+  warehouse = join(await temporaryDirectory(atEndOfFile), 'warehouse')
   const world = openWorld(server)
   expect(await sync()).toBe(0)
   const [rejected, refused, forgotten] = await query(

@@ -72,10 +72,9 @@ test('a format of the settings that is missing, and a link without a target, are
 })
 
 describe('after a sync', () => {
-  const finished = atEndOfFile()
   let synced: Trial
   beforeAll(async () => {
-    synced = await openSynced({ onTestFinished: finished }, surveys())
+    synced = await openSynced({ onTestFinished: atEndOfFile }, surveys())
   })
   beforeEach(() => {
     synced.api.hook = () => false

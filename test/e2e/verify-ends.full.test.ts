@@ -34,10 +34,9 @@ const withTwoFlips = (file: Buffer, lots: Chance): Buffer => {
 }
 
 describe('after a sync', () => {
-  const finished = atEndOfFile()
   let synced: Trial
   beforeAll(async () => {
-    synced = await openSynced({ onTestFinished: finished }, surveys())
+    synced = await openSynced({ onTestFinished: atEndOfFile }, surveys())
   })
   beforeEach(() => {
     synced.api.hook = () => false

@@ -22,7 +22,6 @@ import { query } from '../support/warehouse/duckdb.js'
 const SURVEYS = 40
 /** More than the world has at the end. */
 const ALL = '60'
-const finished = atEndOfFile()
 let server: ReferenceServer
 /** A good warehouse after three nights; every test changes a copy. */
 let good = ''
@@ -31,9 +30,9 @@ const environment = (warehouse: string) => unlimitedEnv(server, warehouse)
 
 beforeAll(async () => {
   server = await startWorld({ seed: 8, surveys: SURVEYS, pageSize: 20 })
-  finished(() => server.close())
+  atEndOfFile(() => server.close())
   const world = openWorld(server)
-  good = join(await temporaryDirectory(finished), 'warehouse')
+  good = join(await temporaryDirectory(atEndOfFile), 'warehouse')
   for (let night = 0; night < 3; night += 1) {
     await world.advance('P3D')
     expect(await runWarm(['sync', '--publish', 'duckdb,parquet'], environment(good))).toMatchObject({

@@ -31,15 +31,14 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
 
 const lacksLibrary = (library: string): boolean => LIBRARIES[library]?.some(lacksEnvironment) ?? false
 
-const whenFinished = atEndOfFile()
 let endpoint: string
 let nights: readonly DeltaNight[]
 let reader: Reader
 const start = async () => {
-  ;({ endpoint, nights } = await deltaNights(whenFinished))
+  ;({ endpoint, nights } = await deltaNights(atEndOfFile))
   reader = await openReader(':memory:')
   await reader.query(`SET TimeZone = 'UTC'`)
-  whenFinished(() => reader[Symbol.dispose]())
+  atEndOfFile(() => reader[Symbol.dispose]())
 }
 
 const directoryOf = ({ schema, name }: ManifestTable): string =>

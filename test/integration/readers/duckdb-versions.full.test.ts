@@ -50,11 +50,10 @@ const answerOf = async (reader: Reader, sql: string): Promise<Answer> => {
 
 describe('on a published file', () => {
   const world = fourNights()
-  const finished = atEndOfFile()
   let file: string
   let reader: Reader
   beforeAll(async () => {
-    file = join(await temporaryDirectory(finished), 'fieldwork.duckdb')
+    file = join(await temporaryDirectory(atEndOfFile), 'fieldwork.duckdb')
     await copyFile(publishedFile(world().warehouse), file)
     await chmod(file, 0o600)
     const instance = await DuckDBInstance.create(file)
@@ -63,7 +62,7 @@ describe('on a published file', () => {
     connection.closeSync()
     instance.closeSync()
     reader = await openReader(file)
-    finished(() => reader[Symbol.dispose]())
+    atEndOfFile(() => reader[Symbol.dispose]())
     await reader.query(`SET TimeZone = 'UTC'`)
     const news = await reader.query('SELECT DISTINCT kind FROM good_news ORDER BY kind')
     expect(news).toEqual(['drop_out', 'incidence', 'soft_launch'].map((kind) => ({ kind })))

@@ -33,7 +33,6 @@ const HELD = 6
 /** The last night before a month without runs, after which most versions are gone. */
 const LAST = 12
 
-const whenFinished = atEndOfFile()
 let endpoint: string
 let nights: readonly DeltaNight[]
 
@@ -193,13 +192,13 @@ describe.each(VERSIONS)('%s', (environment) => {
   const isMissing = lacks('versitygw', VERSITYGW !== null) || lacksEnvironment(environment)
   const opened: { session: Session | null } = { session: null }
   const session = (): Session => {
-    opened.session ??= openSession(environment, whenFinished)
+    opened.session ??= openSession(environment, atEndOfFile)
     return opened.session
   }
 
   if (!isMissing)
     beforeAll(async () => {
-      if (nights === undefined) ({ endpoint, nights } = await deltaNights(whenFinished))
+      if (nights === undefined) ({ endpoint, nights } = await deltaNights(atEndOfFile))
       for (const night of nights) await attach(session(), night)
     })
 
@@ -327,7 +326,7 @@ describe.each(VERSIONS)('%s', (environment) => {
           azure: null,
         },
       })
-      whenFinished(async () => store[Symbol.asyncDispose]())
+      atEndOfFile(async () => store[Symbol.asyncDispose]())
       const put = async (key: string, { directory }: DeltaNight) =>
         replaceObject({ store, lease: ALWAYS_HELD, signal: NEVER }, key, await readFile(join(directory, key)))
       const { ask, rows } = session()
@@ -378,14 +377,14 @@ describe.each(VERSIONS)('%s', (environment) => {
           azure: null,
         },
       })
-      whenFinished(async () => store[Symbol.asyncDispose]())
+      atEndOfFile(async () => store[Symbol.asyncDispose]())
       /** What a new session finds, because a fault may end one. */
       const foundWith = async (name: string, fault: string, sql: string) => {
         const file = join(await temporaryDirectory(), name)
         await copyFile(join(directory, 'fieldwork.ducklake'), file)
         await changeFile(file, fault)
         await replaceObject({ store, lease: ALWAYS_HELD, signal: NEVER }, name, await readFile(file))
-        const own = openSession(environment, whenFinished)
+        const own = openSession(environment, atEndOfFile)
         await own.rows(`ATTACH 'ducklake:${store.address}/${name}' AS lake
           (READ_ONLY, DATA_PATH '${url}/', OVERRIDE_DATA_PATH true)`)
         const answer = await own.ask(sql)

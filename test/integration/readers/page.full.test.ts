@@ -18,10 +18,9 @@ const ACCOUNTS = ['007', '1e3', '2026-03-01', 'true']
 
 describe('the Python of the pages', () => {
   let directory = ''
-  const whenFinished = atEndOfFile()
   beforeAll(async () => {
-    directory = await temporaryDirectory(whenFinished)
-    const warehouse = await testWarehouse(directory, whenFinished)
+    directory = await temporaryDirectory(atEndOfFile)
+    const warehouse = await testWarehouse(directory, atEndOfFile)
     for (const account of ACCOUNTS)
       await list(accountWarehouse(warehouse.database, account), [survey(1)], minute(0), 'full')
     await publishParquet(warehouse)

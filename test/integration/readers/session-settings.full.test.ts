@@ -46,12 +46,11 @@ const queries: Readonly<Record<string, string>> = Object.fromEntries([
   ...toCopy,
 ])
 
-const finished = atEndOfFile()
 let file: string
 let ours: ReadonlyMap<string, readonly string[]>
 let expected: Readonly<Record<string, readonly string[]>>
 beforeAll(async () => {
-  file = join(await temporaryDirectory(finished), 'fieldwork.duckdb')
+  file = join(await temporaryDirectory(atEndOfFile), 'fieldwork.duckdb')
   // Every version can open it, as it can what a sync publishes.
   await connected(file, { storage_compatibility_version: 'v0.10.2' }, async (connection) => {
     await connection.run(`SET TimeZone = 'UTC'`)

@@ -20,8 +20,6 @@ import {
 } from '../../support/storage/real-stores.js'
 import { lacks } from '../../support/suite/lacks.js'
 
-const finished = atEndOfFile()
-
 describe.each(STORES.map((name) => ({ name, ...knownOf(name) })))(
   '$name',
   ({ name, lacks: fails, refusal }) => {
@@ -29,7 +27,7 @@ describe.each(STORES.map((name) => ({ name, ...knownOf(name) })))(
     describe.skipIf(lacks(`the store ${name}`, isInstalled(name)))('is a store', () => {
       let server: RunningStore
       beforeAll(async () => {
-        server = await startStore(finished, name)
+        server = await startStore(atEndOfFile, name)
       })
 
       if (refusal === null)

@@ -3,19 +3,20 @@ import { existsSync, realpathSync, rmSync, statfsSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { ALL_CASES } from '../suite/cases.js'
 
 /** Registers work for the end of the test. Concurrent tests pass their own `onTestFinished`. */
 export type Finished = (work: () => Promise<void> | void) => void
 
-/** Registers work for the end of the test file, in which the last comes first. Call it outside of tests and hooks. */
-export const atEndOfFile = (): Finished => {
-  const works: (() => Promise<void> | void)[] = []
-  afterAll(async () => {
-    for (const work of works.reverse()) await work()
-  })
-  return (work) => void works.push(work)
+const works: (() => Promise<void> | void)[] = []
+
+/** Registers work for the end of the test file, in which the last comes first. Also a module that several test files share may call it. */
+export const atEndOfFile: Finished = (work) => void works.push(work)
+
+/** Does the work that is registered for the end of a test file. */
+export const endFile = async (): Promise<void> => {
+  for (let work = works.pop(); work !== undefined; work = works.pop()) await work()
 }
 
 const IN_MEMORY = '/dev/shm'

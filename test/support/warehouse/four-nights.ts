@@ -8,7 +8,7 @@ import { beforeAll, expect } from 'vitest'
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
 import { startWorld } from '../api/reference-api.js'
 import { publishedFile, syncWarm, withSettings } from '../command/sync.js'
-import { atEndOfFile, type Finished, temporaryDirectory } from '../files/temporary.js'
+import { atEndOfFile, temporaryDirectory } from '../files/temporary.js'
 import { openWorld, type SurveyRows, truthRows } from '../oracle/truth.js'
 import { ALL_CASES } from '../suite/cases.js'
 import { openReader, type Reader } from './duckdb.js'
@@ -40,10 +40,9 @@ interface Nights {
 
 /** Reads the nights before the tests of the file, and cleans up after them. */
 export const fourNights = (): (() => Nights) => {
-  const finished = atEndOfFile()
   let nights: Nights | null = null
   beforeAll(async () => {
-    nights = await readFourNights(finished)
+    nights = await readFourNights()
   })
   return () => {
     if (nights === null) throw new Error('the nights are read before the tests')
@@ -51,13 +50,13 @@ export const fourNights = (): (() => Nights) => {
   }
 }
 
-const readFourNights = async (finished: Finished): Promise<Nights> => {
+const readFourNights = async (): Promise<Nights> => {
   const server = await startWorld({ seed: 1435, surveys: 12, startAt: nightAt(0) })
-  finished(() => server.close())
+  atEndOfFile(() => server.close())
   const world = openWorld(server)
-  const warehouse = await temporaryDirectory(finished)
+  const warehouse = await temporaryDirectory(atEndOfFile)
   const [account] = server.accounts
-  const plan = join(await temporaryDirectory(finished), 'plan.csv')
+  const plan = join(await temporaryDirectory(atEndOfFile), 'plan.csv')
   await writeFile(
     plan,
     planOf([...(await truthRows(server)).values()].map(({ survey }) => Number(survey.id))),
@@ -68,7 +67,7 @@ const readFourNights = async (finished: Finished): Promise<Nights> => {
       accounts: [{ ...account, base_url: server.baseUrl, rate_limit: { requests: 10_000, per: '1s' } }],
       refresh: { daily_windows: { days: 2 } },
     },
-    finished,
+    atEndOfFile,
   )
   const nights: Night[] = []
   let always: readonly number[] = []
@@ -86,7 +85,7 @@ const readFourNights = async (finished: Finished): Promise<Nights> => {
     expect(code).toBe(day === LAST_NIGHT ? 3 : 0)
   }
   const reader = await openReader(publishedFile(warehouse))
-  finished(() => reader[Symbol.dispose]())
+  atEndOfFile(() => reader[Symbol.dispose]())
   const [failing = 0, unlisted = 0] = always.toReversed()
   return { server, nights, warehouse, reader, failing, unlisted, inField: always.slice(0, -1) }
 }

@@ -72,11 +72,9 @@ export const testWarehouse = async (
  * ten times as long. A test that closes it, or changes a table, opens its own.
  */
 export const sharedWarehouse = (): (() => Promise<TestWarehouse>) => {
-  const finished = atEndOfFile()
-  let opened: Promise<TestWarehouse> | null = null
+  const opened = oncePerFile(() => testWarehouse(undefined, atEndOfFile))
   return async () => {
-    opened ??= testWarehouse(undefined, finished)
-    const warehouse = await opened
+    const warehouse = await opened()
     await warehouse.run(EMPTYING)
     return { ...warehouse, log: testLog(), account: accountWarehouse(warehouse.database, 'acme') }
   }
@@ -87,19 +85,28 @@ const EMPTYING = ['BEGIN', ...FILLED.map((table) => `DELETE FROM ${tableName(tab
 
 /** Fills a warehouse once per test file, and closes it. Every test gets a directory with a copy of its files. */
 export const copiesOf = (fill: (warehouse: TestWarehouse) => Promise<unknown>): (() => Promise<string>) => {
-  const finished = atEndOfFile()
-  const make = async (): Promise<string> => {
-    const warehouse = await testWarehouse(undefined, finished)
+  const filled = oncePerFile(async () => {
+    const warehouse = await testWarehouse(undefined, atEndOfFile)
     await fill(warehouse)
     await warehouse.database.close()
     return warehouse.directory
-  }
-  let filled: Promise<string> | null = null
+  })
   return async () => {
-    filled ??= make()
     const directory = join(await temporaryDirectory(), 'warehouse')
-    await cp(await filled, directory, { recursive: true, verbatimSymlinks: true })
+    await cp(await filled(), directory, { recursive: true, verbatimSymlinks: true })
     return directory
+  }
+}
+
+const oncePerFile = <Made>(make: () => Promise<Made>): (() => Promise<Made>) => {
+  let made: Promise<Made> | null = null
+  return () => {
+    if (made === null)
+      atEndOfFile(() => {
+        made = null
+      })
+    made ??= make()
+    return made
   }
 }
 

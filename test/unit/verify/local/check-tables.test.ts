@@ -9,12 +9,11 @@ import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, runReport, source, survey } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-const finished = atEndOfFile()
 let warehouse: TestWarehouse
 
 /** Two surveys with a source each. The first has changed once, in every table. */
 beforeAll(async () => {
-  warehouse = await testWarehouse(undefined, finished)
+  warehouse = await testWarehouse(undefined, atEndOfFile)
   const { account } = warehouse
   await account.startRun({ runId: 'run-1', command: 'sync', version: '1.2.3', startedAt: minute(0) })
   await list(account, [survey(1), survey(2)], minute(0), 'full')

@@ -535,10 +535,9 @@ const fill = async ({ account, database }: TestWarehouse): Promise<void> => {
 }
 
 let opened: Promise<TestWarehouse> | null = null
-const finished = atEndOfFile()
 /** One warehouse for all tests, which only read it. */
 const filled = (): Promise<TestWarehouse> => {
-  opened ??= testWarehouse(undefined, finished).then(async (warehouse) => {
+  opened ??= testWarehouse(undefined, atEndOfFile).then(async (warehouse) => {
     await fill(warehouse)
     return warehouse
   })
