@@ -1,7 +1,7 @@
 /**
  * Decides in which file a row is published. A data table is partitioned by account and by the month in which the survey was created (UTC),
- * so a survey has the same partition in every table. A view with a row for each time is partitioned in the same way. A table of `_sync` and
- * any other view is one file: it has few rows, and most of them change every night. Pure.
+ * so a survey has the same partition in every table. A view with a row for each source or time is partitioned in the same way. A table of
+ * `_sync` and any other view is one file: it has few rows, and most of them change every night. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Column, TableDeclaration } from '../../model/columns.js'
@@ -46,6 +46,10 @@ export const UNKNOWN_MONTH = 'unknown'
 /** Columns in the key of a history. */
 const TIMES = ['day', 'observed_at', 'valid_from']
 
+/** Whether the table has a row for each time. */
+export const isHistory = ({ declaration: { key } }: Pick<PublishedTable, 'declaration'>): boolean =>
+  key.some((name) => TIMES.includes(name))
+
 /** Increased by hand when a change of the code in this directory writes the same rows as different files. */
 const FORMAT_REVISION = 1
 
@@ -54,7 +58,8 @@ const publishedTable = (
   view: ViewDeclaration | null = null,
 ): PublishedTable => {
   const { schema, name, comment, key } = declaration
-  const hasPartitions = schema === 'main' && (view === null || key.some((name) => TIMES.includes(name)))
+  const hasPartitions =
+    schema === 'main' && (view === null || isHistory({ declaration }) || key.includes('sample_source_id'))
   return {
     declaration,
     view,
@@ -68,7 +73,7 @@ const publishedTable = (
           comment,
           key,
           declaration.columns,
-          ...(view === null ? [] : [view.sql]),
+          ...(view === null ? [] : [view.sql, hasPartitions]),
         ]),
       )
       .digest('hex'),

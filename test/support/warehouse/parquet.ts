@@ -43,8 +43,7 @@ export const tablesThatDiffer = async (
   version = currentOf(warehouse),
   views: readonly ViewName[] = [],
 ) => {
-  const published = [...PUBLISHED_TABLES, ...publishedViews(views)]
-  const differing = published.flatMap((table) => {
+  const differences = (table: PublishedTable) => {
     const { declaration } = table
     const columns = declaration.columns.map(({ name }) => `"${name}"`).join(', ')
     // Compared as text, because DuckDB may reject JSON that came from the API.
@@ -58,9 +57,16 @@ export const tablesThatDiffer = async (
     const types = `SELECT column_name, replace(column_type, 'JSON', 'VARCHAR') FROM (DESCRIBE SELECT ${columns} FROM ${stored})
       EXCEPT SELECT column_name, column_type FROM (DESCRIBE SELECT ${columns} FROM ${published})`
     return [rows, types].map((found) => `SELECT '${declaration.name}' AS name FROM (${found})`)
-  })
-  const names = new Set((await warehouse.rows(differing.join(' UNION ALL '))).map(({ name }) => name))
-  return published.map(({ declaration }) => declaration.name).filter((name) => names.has(name))
+  }
+  const published = publishedViews(views)
+  const names = new Set<unknown>()
+  // A statement with several views would need more memory than a connection has.
+  for (const tables of [PUBLISHED_TABLES, ...published.map((view) => [view])])
+    for (const { name } of await warehouse.rows(tables.flatMap(differences).join(' UNION ALL ')))
+      names.add(name)
+  return [...PUBLISHED_TABLES, ...published]
+    .map(({ declaration }) => declaration.name)
+    .filter((name) => names.has(name))
 }
 
 /** Paths of the data files of a version, each with its inode. */
@@ -78,7 +84,7 @@ export const writtenAnew = (before: ReadonlyMap<string, number>, after: Readonly
 
 export const isLink = async (path: string): Promise<boolean> => (await lstat(path)).isSymbolicLink()
 
-/** Fills and publishes a warehouse once per test file. Every test opens its own copy. */
+/** Fills and publishes a warehouse once per worker. Every test opens its own copy. */
 export const publishedCopies = (
   fill: (warehouse: TestWarehouse) => Promise<void>,
   views: readonly ViewName[] = [],
