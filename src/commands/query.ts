@@ -202,8 +202,11 @@ const onPublished = async (
   }
 }
 
-/** Most queries read rows as they come, or spill. The others, and the named ones, which read all surveys, get the memory of a sync. */
-const [MEMORY, MEMORY_MAX] = ['32MB', '256MB']
+/**
+ * Most queries read rows as they come, or spill. The others, and the named ones, which read all surveys, get what two threads need for
+ * 60,000 surveys of five years (docs/decisions/export-and-sql.md#0104-who-waits-for-an-answer-gets-a-second-thread).
+ */
+const [MEMORY, MEMORY_MAX] = ['32MB', '384MB']
 
 /** Results that take more are for `export`. */
 const SPILL_MAX = '4GB'

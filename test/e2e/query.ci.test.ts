@@ -293,7 +293,7 @@ test.concurrent('a query that fails after its first rows says why, and leaves no
     SELECT len(list(j)) AS i FROM t, range(${length}) r(j) WHERE i = 1 GROUP BY i
   ) SELECT i FROM t`
   const failing = [
-    [late(100_000_000), / needs more than (?:32MB of memory after its first rows|256MB of memory)/],
+    [late(100_000_000), / needs more than (?:32MB of memory after its first rows|384MB of memory)/],
     [
       `SELECT i, CASE WHEN i < 900000 THEN 1 ELSE CAST('x' AS INT) END FROM range(1000000) r(i)`,
       /'x' to INT32/,
