@@ -84,7 +84,7 @@ export const writtenAnew = (before: ReadonlyMap<string, number>, after: Readonly
 
 export const isLink = async (path: string): Promise<boolean> => (await lstat(path)).isSymbolicLink()
 
-/** Fills and publishes a warehouse once per worker. Every test opens its own copy. */
+/** Fills and publishes a warehouse once per test file. Every test opens its own copy. */
 export const publishedCopies = (
   fill: (warehouse: TestWarehouse) => Promise<void>,
   views: readonly ViewName[] = [],
