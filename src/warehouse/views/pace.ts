@@ -126,20 +126,26 @@ known_spans AS (
 -- The versions of the surveys whose progress was read. After a night, a version is of the day before.
 dated_versions AS (
   SELECT
-    h.account, h.id AS survey_id, h.valid_from, h.status,
+    h.account, h.id AS survey_id, h.status, h.valid_from, coalesce(h.valid_to, TIMESTAMPTZ 'infinity') AS valid_until,
     ${fieldworkDayOf('h.valid_from')} AS night_day, ${localDay('h.valid_from')} AS "day"
   FROM main.surveys_history h
   SEMI JOIN read_since r ON r.account = h.account AND r.survey_id = h.id
   ${clockAt('h.valid_from')}
 ),
--- With several runs a day, a version may be of its own day. The reading that follows shows it.
+-- With several runs a day, a version may be of its own day. The first reading that follows, before the next version, shows it.
 versions_of_their_day AS (
-  SELECT DISTINCT v.account, v.survey_id, v.valid_from, v."day"
-  FROM dated_versions v
+  SELECT v.account, v.survey_id, v.valid_from, v."day"
+  FROM (
+    SELECT *, unnest([night_day, "day"]) AS read_on
+    FROM dated_versions
+    WHERE "day" > night_day
+  ) v
   JOIN main.survey_progress_history o
-    ON o.account = v.account AND o.survey_id = v.survey_id AND o."day" = v."day"
-      AND epoch_us(o.observed_at) BETWEEN epoch_us(v.valid_from) AND epoch_us(v.valid_from) + ${HALF_DAY_US}
-  WHERE v."day" > v.night_day
+    ON o.account = v.account AND o.survey_id = v.survey_id AND o."day" = v.read_on
+      AND o.observed_at >= v.valid_from AND o.observed_at < v.valid_until
+      AND epoch_us(o.observed_at) <= epoch_us(v.valid_from) + ${HALF_DAY_US}
+  GROUP BY ALL
+  HAVING min(o."day") = v."day"
 ),
 -- The day of fieldwork of each version.
 statuses AS (

@@ -73,6 +73,7 @@ const VIEWS: readonly Check[] = [
   {
     what: 'survey_pace has another gain than progress_daily on the days in fieldwork',
     // progress_daily ends with a closed survey, and the pace with its last reading. A clock that was ahead has reconstructed days after it.
+    // With several runs a day, the first reading after a version of a survey says whether the version is of its own day.
     sql: `WITH read_days AS (
         SELECT account, survey_id, "day", interviews_count, progress_day FROM main.progress_daily
           JOIN main.freshness USING (account, survey_id) WHERE "day" <= progress_day
@@ -93,14 +94,22 @@ const VIEWS: readonly Check[] = [
         SELECT account, survey_id, "day", lag("day") OVER w AS day_before, lag(is_open) OVER w AS was_open, interviews_count - lag(interviews_count) OVER w AS gain
         FROM known WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")
       ), statuses AS (
-        SELECT account, id AS survey_id, status, CAST(timezone('UTC', valid_from) - INTERVAL 12 HOURS AS DATE) AS from_day,
-          lead(from_day) OVER (PARTITION BY account, id ORDER BY valid_from) AS until_day
-        FROM main.surveys_history
+        SELECT v.account, v.id AS survey_id, v.status, v.valid_from,
+          coalesce((SELECT arg_min("day", observed_at) FROM main.survey_progress_history o
+            WHERE o.account = v.account AND o.survey_id = v.id AND observed_at >= valid_from
+              AND observed_at <= to_timestamp(epoch(valid_from) + 43200) AND (valid_to IS NULL OR observed_at < valid_to)),
+            DATE '-infinity') = CAST(timezone('UTC', valid_from) AS DATE) AS is_of_its_day
+        FROM main.surveys_history v
+      ), status_days AS (
+        SELECT account, survey_id, status,
+          CAST(timezone('UTC', valid_from) - CASE WHEN is_of_its_day THEN INTERVAL 0 HOURS ELSE INTERVAL 12 HOURS END AS DATE) AS from_day,
+          lead(from_day) OVER (PARTITION BY account, survey_id ORDER BY valid_from) AS until_day
+        FROM statuses
       ), in_field AS (
         SELECT account, survey_id, "day", "day" - day_before AS days, gain FROM days d
         WHERE day_before >= (SELECT max("day") - 28 FROM read_days a WHERE a.account = d.account AND a.survey_id = d.survey_id)
-          AND (was_open OR EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND from_day <= day_before))
-          AND NOT EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND status <> 'fieldwork'
+          AND (was_open OR EXISTS (FROM status_days s WHERE s.account = d.account AND s.survey_id = d.survey_id AND from_day <= day_before))
+          AND NOT EXISTS (FROM status_days s WHERE s.account = d.account AND s.survey_id = d.survey_id AND status <> 'fieldwork'
             AND from_day <= "day" AND coalesce(until_day > day_before, true))
       ), paces AS (
         SELECT account, survey_id, sum(gain) AS gained, sum(days) AS pace_days

@@ -231,16 +231,19 @@ test('survey_pace counts only days in fieldwork', async () => {
 })
 
 test.each([
-  ['one run in the afternoon', [14], 48],
-  ['one run at night', [2], 48],
+  ['one run in the afternoon', [14], 7, 48],
+  ['one run at night', [2], 7, 48],
   // The day of the last reading still has four hours.
-  ['four runs a day', [2, 8, 14, 20], 44],
-])('%s: the survey opened on the day on which it did', async (_, hours, per_day) => {
+  ['four runs a day', [2, 8, 14, 20], 7, 44],
+  // The run at night shows the evening before, and the runs that follow are of their own day.
+  ['four runs a day, opened in the evening', [2, 8, 14, 20], 21, 44],
+  ['a run every two hours at night, opened in the evening', [1, 3, 5], 21, 48],
+])('%s: the survey opened on the day on which it did', async (_, hours, openedAtHour, per_day) => {
   const { account, database, expectRows } = await emptyWarehouse()
   await storePlan(database, [planLine({ line: 2, survey_id: 1, due_on: '2026-03-18' })])
   const pending = survey(1, { status: 'pending', created_at: at(9, 0) })
   await list(account, [survey(9, { status: 'complete' }), pending], at(9, 1), 'full')
-  const openedAt = 13 * 24 + 7
+  const openedAt = 13 * 24 + openedAtHour
   let isOpen = false
   for (let day = 10; day <= 16; day += 1)
     for (const hour of hours) {
