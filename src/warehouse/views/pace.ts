@@ -234,7 +234,7 @@ paces AS (
     ${[...mix, `${sumOfKnown('gain', IN_PACE)} AS gained`].join(',\n    ')},
     max(gain) FILTER (WHERE "day" = as_of) AS newest_gain,
     max(passed) FILTER (WHERE "day" = as_of AND gain IS NOT NULL) AS newest_gain_days,
-    CASE WHEN count(*)${daily} >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain)${daily} END AS spread
+    CASE WHEN count(*)${daily} >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain ORDER BY "day" ASC)${daily} END AS spread
   FROM pace_gains
   GROUP BY ALL
 ),

@@ -17,6 +17,9 @@ const DAYS_TOLERANCE = 1e-9
  * source has a target, or the pace of a source is not known, or covers fewer days than a forecast needs; nor if the targets of the sources
  * are less than that of the survey, unless a source of the survey is gone. The pace of the survey holds what a source that is gone gained in
  * its last days. So the pace of interviews of no source is known only `READ_DAYS` later.
+ *
+ * Paces are added up in the order of the sources. A sum in the order of their rows, or one of a window, is another one in the last digit with
+ * each evaluation.
  */
 export const QUOTA_STEPS = `gone_sources AS (
   SELECT account, survey_id, CAST(make_timestamp(epoch_us(max(_missing_since))) AS DATE) AS gone_on
@@ -41,7 +44,7 @@ quota_surveys AS (
     any_value(reached_in_all) - sum(reached) AS reached_elsewhere,
     CASE
       WHEN reached_elsewhere > 0 AND coalesce(any_value(gone_on) < any_value(as_of) - ${READ_DAYS}, true)
-        THEN greatest(any_value(per_day_in_all) - sum(rate), 0)
+        THEN greatest(any_value(per_day_in_all) - sum(rate ORDER BY sample_source_id ASC), 0)
       ELSE 0
     END AS rate_elsewhere,
     count(*) > count(stop) OR rate_elsewhere > 0 OR sum(stop) + reached_elsewhere >= any_value(target) OR count(gone_on) > 0 AS is_enough
@@ -69,7 +72,7 @@ sums AS (
     s.*, q.target,
     coalesce(sum(s.stop) OVER before, 0) AS full_before,
     sum(s.reached) OVER from_here AS reached_from_here,
-    sum(s.rate) OVER from_here AS rate_from_here,
+    list_sum(list(s.rate) OVER from_here) AS rate_from_here,
     row_number() OVER in_order AS place
   FROM stopped_sources s
   JOIN quota_surveys q ON q.account = s.account AND q.survey_id = s.survey_id AND q.is_enough

@@ -25,17 +25,20 @@ interface Survey {
 }
 
 /** Of each survey, `quota_days` and the number of the slowest source, from 1; null without a row. */
-const quotasOf = async (surveys: readonly Survey[]) => {
+const quotasOf = async (surveys: readonly Survey[], numberOf = (_: Source, index: number) => index) => {
   using reader = await openReader(':memory:')
   const goals = surveys.map(({ target, sources, elsewhere = { reached: 0, perDay: 0 } }, index) => {
     const reached = sources.reduce((sum, source) => sum + source.reached, elsewhere.reached)
-    const perDay = sources.reduce((sum, source) => sum + (source.perDay ?? 0), elsewhere.perDay)
+    const perDay = sources
+      .map((source) => source.perDay ?? 0)
+      .toSorted((one, other) => one - other)
+      .reduce((sum, one) => sum + one, elsewhere.perDay)
     return `('a', ${index}, 'fieldwork', ${target}, ${reached}, ${perDay}::DOUBLE, ${perDay}, DATE '2026-03-01')`
   })
   const sources = surveys.flatMap((survey, index) =>
     survey.sources.map(
-      ({ reached, target, perDay, paceDays = 7 }, at) =>
-        `('a', ${index}, ${at + 1}, ${reached}::BIGINT, ${target}::BIGINT, ${perDay}::DOUBLE, ${paceDays})`,
+      (source, at) =>
+        `('a', ${index}, ${numberOf(source, at) + 1}, ${source.reached}::BIGINT, ${source.target}::BIGINT, ${source.perDay}::DOUBLE, ${source.paceDays ?? 7})`,
     ),
   )
   await reader.query(
@@ -65,6 +68,24 @@ const of = (reached: number, target: number | null, perDay: number | null): Sour
   reached,
   target,
   perDay,
+})
+
+test('equal surveys have equal forecasts to the last digit, in whatever order their sources are read', async () => {
+  const sources = [0.1, 10 / 7, 2 / 3, 3.3, 1e-3, 97 / 9].map((perDay, index) =>
+    of(index, 90 + index, perDay),
+  )
+  const orders = Array.from({ length: 400 }, (_, turn) => [
+    ...sources.slice(turn % sources.length),
+    ...sources.slice(0, turn % sources.length),
+  ])
+  const elsewhere = { reached: 10, perDay: 1 / 3 }
+  const found = await quotasOf(
+    orders.map((order) => ({ target: 400, sources: order, elsewhere })),
+    // The numbers of sources do not follow the order in which they are read.
+    (source) => sources.indexOf(source),
+  )
+  expect(found[0]).not.toBeNull()
+  expect(new Set(found.map((quota) => JSON.stringify(quota)))).toEqual(new Set([JSON.stringify(found[0])]))
 })
 
 test.each<[what: string, survey: Survey, expected: unknown]>([
