@@ -116,6 +116,8 @@ async function measureYears(root, years) {
   command('query needs-action', 'query', 'needs-action', '--max-duration', '0')
   command('query surveys-today', 'query', 'surveys-today', '--max-duration', '0')
   command('verify --local', 'verify', '--local')
+  for (const format of ['parquet', 'duckdb']) await publish(format, warehouse)
+  command('verify --local, also of Parquet', 'verify', '--local')
   await sync('duckdb', 'history:\n  progress_keep_all_for: 90d\n')
   figure('fieldwork.duckdb, progress_keep_all_for 90d, MB', await sizeOf(warehouse), 0)
   night.close()

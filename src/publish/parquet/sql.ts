@@ -1,7 +1,13 @@
 /** Makes the SQL text of a publish from table declarations. Pure; `write-table.ts` runs the statements. */
 import type { Column } from '../../model/columns.js'
 import { literal, qualified, quote, withoutPattern } from '../../warehouse/connection/ddl.js'
-import { isPartitioned, type PartitionedTable, type PublishedTable, UNKNOWN_MONTH } from './tables.js'
+import {
+  isOfSurveys,
+  isPartitioned,
+  type PartitionedTable,
+  type PublishedTable,
+  UNKNOWN_MONTH,
+} from './tables.js'
 
 /**
  * Counts the rows of every partition and computes its digest, in one scan. A digest is the sum of the hashes of the rows, once
@@ -62,7 +68,7 @@ export const ofEvaluated = (sql: string, tables: readonly PartitionedTable[]): s
     (text, table) =>
       text.replaceAll(
         new RegExp(`\\bmain\\.${table.declaration.name}\\b`, 'g'),
-        `(FROM ${qualified(table.declaration)} t SEMI JOIN temp.${EVALUATED_SURVEYS_TABLE} e ON ${ofSurvey(table, 'e')})`,
+        `(SELECT t.* FROM ${qualified(table.declaration)} t JOIN temp.${EVALUATED_SURVEYS_TABLE} e ON ${ofSurvey(table, 'e')})`,
       ),
     sql,
   )
@@ -147,10 +153,8 @@ export const FIRST_LISTED = `SELECT f.account, ${CREATED_MONTH} AS created_month
   LEFT JOIN main.surveys s ON s.account = f.account AND s.id = f.id`
 
 /** Joins the rows `t` with the survey that their column `surveyId` names. Only equality spares DuckDB a scan, but no null is equal. */
-const ofSurvey = ({ columns, surveyId }: PartitionedTable, surveys: string): string => {
-  const isNullable = columns.some(({ name, nullable }) => name === surveyId && nullable)
-  return `${surveys}.account = t.account AND ${surveys}.id ${isNullable ? 'IS NOT DISTINCT FROM' : '='} t.${quote(surveyId)}`
-}
+const ofSurvey = (table: PartitionedTable, surveys: string): string =>
+  `${surveys}.account = t.account AND ${surveys}.id ${isOfSurveys(table) ? '=' : 'IS NOT DISTINCT FROM'} t.${quote(table.surveyId)}`
 
 /** The rows of a table as `t`; in a partitioned table, joined with their survey as `s`. */
 const source = (table: PublishedTable): string =>

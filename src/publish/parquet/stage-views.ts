@@ -5,7 +5,7 @@ import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
 import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { CHANGED_COLUMNS, CHANGED_TABLE, ofEvaluated, stageEvaluated } from './sql.js'
 import {
-  isPartitioned,
+  isOfSurveys,
   type Partition,
   PUBLISHED_TABLES,
   type PublishedTable,
@@ -40,11 +40,11 @@ export const withStagedPartitions = async <Result>(
   partitions: readonly Partition[],
   work: () => Promise<Result>,
 ): Promise<Result> => {
-  const tables = tablesOf(view).filter(isPartitioned)
+  const tables = tablesOf(view).filter(isOfSurveys)
   await stagePartitions(sql, partitions)
   await sql.run(stageEvaluated(hasUnknownMonth(partitions) ? tables : []))
-  const ofPartitions = { ...view.view, sql: ofEvaluated(view.view.sql, tables) }
-  return await withTemporaryViews(sql, [ofPartitions], [ofPartitions.name], work)
+  const views = withSources([view.view]).map((one) => ({ ...one, sql: ofEvaluated(one.sql, tables) }))
+  return await withTemporaryViews(sql, views, [view.view.name], work)
 }
 
 export const stagePartitions = (sql: Sql, partitions: readonly Partition[]): Promise<void> =>

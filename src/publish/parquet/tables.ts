@@ -34,6 +34,10 @@ export interface PartitionedTable extends PublishedTable {
 
 export const isPartitioned = (table: PublishedTable): table is PartitionedTable => table.surveyId !== null
 
+/** Whether each row of the table is of a survey. A row of a plan may be of a project, so of surveys in any partition. */
+export const isOfSurveys = (table: PublishedTable): table is PartitionedTable =>
+  table.columns.some(({ name, nullable }) => name === table.surveyId && !nullable)
+
 /** The partition of a file; both are null for a table that is one file. */
 export interface Partition {
   readonly account: string | null

@@ -4,7 +4,7 @@ import { packageVersion } from '../../base/version.js'
 import { surveysHistory } from '../../model/tables.js'
 import { type Manifest, type ManifestTable, tableIn } from './manifest.js'
 import { tablesOf } from './stage-views.js'
-import { isPartitioned, nameOf, type Partition, type PublishedTable } from './tables.js'
+import { isHistory, isOfSurveys, nameOf, type Partition, type PublishedTable } from './tables.js'
 
 /** `tables` are those of the new version, and `base` is the manifest whose files may be kept. */
 interface Versions {
@@ -18,7 +18,7 @@ export const hasChanged = (view: PublishedTable, versions: Versions): boolean =>
 
 /** A partition in which a view may have rows. */
 export interface ViewPartition extends Partition {
-  /** The most rows that a table of the view has there. */
+  /** The most rows that a table of the view has there, of histories alone if the view is one, and of other tables if it is not. */
   readonly rows: number
   readonly isChanged: boolean
 }
@@ -27,7 +27,7 @@ export interface ViewPartition extends Partition {
  * The partitions of a view. One has changed if a table that the view reads has other rows in it: the rows of a survey follow from rows of
  * that survey, which are in the same partition of every table, and from the first listing of its account. So all partitions of an account
  * have changed if `firstListed`, the partition of the survey that was listed first, has other versions of surveys. All have changed if a
- * table of one file has.
+ * table has that is not of surveys.
  */
 export const partitionsOfView = (
   view: PublishedTable,
@@ -36,8 +36,12 @@ export const partitionsOfView = (
 ): readonly ViewPartition[] => {
   const { tables, base } = versions
   const isNew =
-    lacks(view, versions) || tablesOf(view).some((table) => !isPartitioned(table) && differs(table, versions))
-  const read = tablesOf(view).filter(isPartitioned)
+    lacks(view, versions) || tablesOf(view).some((table) => !isOfSurveys(table) && differs(table, versions))
+  const read = tablesOf(view).filter(isOfSurveys)
+  const counted = filesOf(
+    read.filter((table) => isHistory(table) === isHistory(view)),
+    tables,
+  )
   const [now, before] = [filesOf(read, tables), filesOf(read, base?.tables ?? [])]
   const history = read.filter(({ declaration }) => declaration === surveysHistory)
   const [versionsNow, versionsBefore] = [filesOf(history, tables), filesOf(history, base?.tables ?? [])]
@@ -45,10 +49,10 @@ export const partitionsOfView = (
     (partition) =>
       versionsNow.get(nameOf(partition))?.digest !== versionsBefore.get(nameOf(partition))?.digest,
   )
-  return [...now].map(([name, { account, created_month, rows, digest }]) => ({
+  return [...now].map(([name, { account, created_month, digest }]) => ({
     account,
     created_month,
-    rows,
+    rows: counted.get(name)?.rows ?? 0,
     isChanged:
       isNew || before.get(name)?.digest !== digest || relisted.some((first) => first.account === account),
   }))

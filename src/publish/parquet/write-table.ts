@@ -82,18 +82,43 @@ export const writeView = async (
       evaluated.push(partition)
     else if (file !== undefined) files.set(nameOf(file), file)
   }
-  for (const batch of batchesOf(evaluated)) {
-    throwIfAborted(writing.signal)
+  await evaluate(writing, view, evaluated, async (found) => {
+    for (const file of await writePartitions(writing, view, found, (work) => work()))
+      files.set(nameOf(file), file)
+  })
+  if (files.size > 0) return partitions.flatMap((partition) => files.get(nameOf(partition)) ?? [])
+  return writePartitions(writing, view, [withoutRows(view)], (work) =>
+    withStagedPartitions(writing.sql, view, [], work),
+  )
+}
+
+/** Runs `work` with the rows of a view in these partitions, some at a time. */
+const evaluate = async (
+  { sql, signal }: Pick<TableWriting, 'sql' | 'signal'>,
+  view: PublishedView,
+  partitions: readonly ViewPartition[],
+  work: (found: readonly StoredPartition[]) => Promise<void> | void,
+) => {
+  for (const batch of batchesOf(partitions, EVALUATED_ROWS_MAX)) {
+    throwIfAborted(signal)
     const names = batch.map(nameOf)
-    await withStagedPartitions(writing.sql, view, batch, async () => {
-      const found = (await partitionsOf(writing.sql, view)).filter((one) => names.includes(nameOf(one)))
-      for (const file of await writePartitions(writing, view, found, (work) => work()))
-        files.set(nameOf(file), file)
+    await withStagedPartitions(sql, view, batch, async () => {
+      await work((await partitionsOf(sql, view)).filter((one) => names.includes(nameOf(one))))
     })
   }
-  if (files.size > 0) return partitions.flatMap((partition) => files.get(nameOf(partition)) ?? [])
-  const none = { ...emptyPartition(view), ...NO_ROWS, path: fileOf(view, emptyPartition(view)) }
-  return writePartitions(writing, view, [none], (work) => withStagedPartitions(writing.sql, view, [], work))
+}
+
+/** The partitions of a view that is not staged: it is evaluated for some at a time. */
+export const evaluatedPartitions = async (
+  writing: Pick<TableWriting, 'sql' | 'signal'>,
+  view: PublishedView,
+  partitions: readonly ViewPartition[],
+): Promise<readonly StoredPartition[]> => {
+  const evaluated: StoredPartition[] = []
+  await evaluate(writing, view, partitions, (found) => {
+    evaluated.push(...found)
+  })
+  return evaluated.length > 0 ? evaluated : [withoutRows(view)]
 }
 
 const writePartitions = async (
@@ -113,7 +138,7 @@ const writePartitions = async (
     else changed.push(partition)
   }
   const rewrite = async (): Promise<void> => {
-    for (const batch of batchesOf(changed))
+    for (const batch of batchesOf(changed, STAGED_ROWS_MAX))
       for (const file of await write(writing, table, batch)) files.set(nameOf(file), file)
   }
   if (changed.length > 0) await staged(rewrite)
@@ -130,9 +155,16 @@ const partitionRow = z.object({
 /** A table without rows has one partition without rows. */
 export const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly StoredPartition[]> => {
   const stored = await sql.rows(partitionRow, digestPartitions(table))
-  const partitions = stored.length === 0 ? [{ ...emptyPartition(table), ...NO_ROWS }] : stored
-  return partitions.map((partition) => ({ ...partition, path: fileOf(table, partition) }))
+  return stored.length === 0
+    ? [withoutRows(table)]
+    : stored.map((partition) => ({ ...partition, path: fileOf(table, partition) }))
 }
+
+const withoutRows = (table: PublishedTable): StoredPartition => ({
+  ...emptyPartition(table),
+  ...NO_ROWS,
+  path: fileOf(table, emptyPartition(table)),
+})
 
 type Digest = Pick<StoredPartition, 'rows' | 'digest'>
 const NO_ROWS: Digest = { rows: 0, digest: '0:0' }
@@ -159,15 +191,19 @@ export const holds = (file: Digest | undefined, { rows, digest }: Digest): boole
  */
 const STAGED_ROWS_MAX = 100_000
 
+/** The most rows of a table for which a view is evaluated at once. A row of `source_overview` takes 2 KB, and `verify` has 160 MB. */
+const EVALUATED_ROWS_MAX = 25_000
+
 /** Groups partitions that are staged together. A partition with more rows than the limit is a group of its own. */
 const batchesOf = <Counted extends Pick<StoredPartition, 'rows'>>(
   changed: readonly Counted[],
+  rowsMax: number,
 ): readonly (readonly Counted[])[] => {
   const batches: Counted[][] = []
   let rowsInLast = 0
   for (const partition of changed) {
     rowsInLast += partition.rows
-    if (batches.length > 0 && rowsInLast <= STAGED_ROWS_MAX) batches.at(-1)?.push(partition)
+    if (batches.length > 0 && rowsInLast <= rowsMax) batches.at(-1)?.push(partition)
     else {
       batches.push([partition])
       rowsInLast = partition.rows

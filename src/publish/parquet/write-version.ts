@@ -14,7 +14,7 @@ import { readLastRun } from '../../warehouse/history/runs.js'
 import { type Manifest, type ManifestTable, type PublishedFile, tableIn } from './manifest.js'
 import { FIRST_LISTED } from './sql.js'
 import { withStagedViews } from './stage-views.js'
-import { isHistory, PUBLISHED_TABLES, type PublishedTable, publishedViews } from './tables.js'
+import { isPartitioned, PUBLISHED_TABLES, type PublishedTable, publishedViews } from './tables.js'
 import { hasChanged, partitionsOfView } from './view-changes.js'
 import { keepView, type TableWriting, writeTable, writeView } from './write-table.js'
 
@@ -54,9 +54,9 @@ const writeTables = async (
   const versions = { tables: [...tables], base: writing.base?.manifest ?? null }
   const views = publishedViews(writing.views)
   const firstListed = await writing.sql.rows(partitionSchema, FIRST_LISTED)
-  for (const view of views.filter(isHistory))
+  for (const view of views.filter(isPartitioned))
     await write(view, writeView(writing, view, partitionsOfView(view, versions, firstListed)))
-  const others = views.filter((view) => !isHistory(view))
+  const others = views.filter((view) => !isPartitioned(view))
   const changed = others.filter((view) => hasChanged(view, versions))
   await withStagedViews(writing.sql, changed, async () => {
     for (const view of others)

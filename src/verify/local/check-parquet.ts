@@ -9,8 +9,14 @@ import { throwIfAborted } from '../../base/signals.js'
 import { tableName } from '../../model/sync-tables.js'
 import { checksum, type Manifest, type PublishedFile, tableIn } from '../../publish/parquet/manifest.js'
 import { withStagedViews } from '../../publish/parquet/stage-views.js'
-import { PUBLISHED_TABLES, type PublishedTable, publishedViews } from '../../publish/parquet/tables.js'
-import { digestsOf, holds, partitionsOf } from '../../publish/parquet/write-table.js'
+import {
+  isPartitioned,
+  PUBLISHED_TABLES,
+  type PublishedTable,
+  publishedViews,
+} from '../../publish/parquet/tables.js'
+import { partitionsOfView } from '../../publish/parquet/view-changes.js'
+import { digestsOf, evaluatedPartitions, holds, partitionsOf } from '../../publish/parquet/write-table.js'
 import type { Database, Sql } from '../../warehouse/connection/database.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
 import { type Checked, type Problem, problemOfFiles } from './proof.js'
@@ -97,14 +103,16 @@ export const compareFormats = async (
   const published = [...PUBLISHED_TABLES, ...publishedViews(views)].filter(
     (table) => table.view === null || tableIn(manifest, table)?.layout === table.layout,
   )
+  const isStaged = (table: PublishedTable) => table.view !== null && !isPartitioned(table)
+  const [others, staged] = [published.filter((table) => !isStaged(table)), published.filter(isStaged)]
   return await database.exclusively((sql) =>
-    database.interruptibly(signal, () =>
-      withStagedViews(
-        sql,
-        published.filter(({ view }) => view !== null),
-        () => compareEach(sql, published, { manifest, directory, state }, signal),
-      ),
-    ),
+    database.interruptibly(signal, async () => {
+      const compare = (tables: readonly PublishedTable[]) =>
+        compareEach(sql, tables, { manifest, directory, state }, signal)
+      const one = await compare(others)
+      const other = await withStagedViews(sql, staged, () => compare(staged))
+      return { checks: one.checks + other.checks, problems: [...one.problems, ...other.problems] }
+    }),
   )
 }
 
@@ -113,13 +121,23 @@ const compareEach = async (
   published: readonly PublishedTable[],
   { manifest, directory, state }: ParquetVersion,
   signal: AbortSignal,
-): Promise<Checked> => {
+) => {
   let checks = 0
   const problems: Problem[] = []
+  const versions = { tables: manifest.tables, base: null }
   for (const table of published) {
     throwIfAborted(signal)
     const known = (tableIn(manifest, table)?.files ?? []).map(({ path }) => join(directory, path))
-    const [partitions, written] = [await partitionsOf(sql, table), await digestsOf(sql, table, known)]
+    const written = await digestsOf(sql, table, known)
+    const { view } = table
+    const partitions =
+      view !== null && isPartitioned(table)
+        ? await evaluatedPartitions(
+            { sql, signal },
+            { ...table, view },
+            partitionsOfView(table, versions, []),
+          )
+        : await partitionsOf(sql, table)
     const stored = new Map(partitions.map((partition) => [join(directory, partition.path), partition]))
     const differing = [...new Set([...stored.keys(), ...written.keys()])]
       .filter((file) => {

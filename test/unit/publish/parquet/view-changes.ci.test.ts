@@ -11,6 +11,7 @@ import { isPartitioned, publishedViews } from '../../../../src/publish/parquet/t
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { storeForecasts } from '../../../../src/warehouse/history/forecasts.js'
 import { storeTimeZone } from '../../../../src/warehouse/history/time-zone.js'
+import { storePlan } from '../../../../src/warehouse/plan.js'
 import { NEVER } from '../../../support/storage/bucket.js'
 import { howMany, some } from '../../../support/suite/cases.js'
 import { type Chance, chance } from '../../../support/suite/chance.js'
@@ -27,6 +28,7 @@ import {
   bundle,
   daysRead,
   list,
+  planLine,
   progress,
   rejection,
   source,
@@ -96,7 +98,14 @@ const bundleOf = (id: number, night: number, at: Instant, lots: Chance) => {
   })
 }
 
-const EVENTS = ['none', 'killed', 'compaction', 'views', 'none', 'time zone', 'removed account'] as const
+/** Lines about a project, a survey, and sources by their names, so about surveys of several months. */
+const planOf = (lots: Chance) =>
+  [{ project_id: 'P1' }, { survey_id: 3 }, { source: 'S*1' }, { project_id: 'P1', source: 'S*2' }].map(
+    (where, index) =>
+      planLine({ ...where, line: index + 2, cpi: 1 + lots.below(9), currency: 'EUR', incidence: 0.5 }),
+  )
+
+const EVENTS = ['none', 'killed', 'compaction', 'views', 'plan', 'time zone', 'removed account'] as const
 
 /** Changes what surveys share, and returns the views to publish. */
 const happen = async (
@@ -111,6 +120,7 @@ const happen = async (
   if (event === 'removed account')
     for (const table of ALL_TABLES.filter(({ columns }) => columns.some(({ name }) => name === 'account')))
       await warehouse.run(`DELETE FROM ${tableName(table)} WHERE account = 'bolt'`)
+  if (event === 'plan') await storePlan(database, planOf(lots))
   if (event === 'compaction') await account.compactProgress(at + 24n * HOUR, { runId: 'run-1', at })
   if (event === 'time zone')
     await storeTimeZone(database, lots.oneOf(['Asia/Tokyo', 'America/St_Johns']), msOf(at))
@@ -138,7 +148,7 @@ test('every published row is that of an evaluation over the whole history, whate
     })
     await storeTimeZone(warehouse.database, 'UTC', msOf(minute(0)))
     const firstEvent = lots.below(EVENTS.length)
-    const names = some(shuffler(lots.fraction)([...NAMES]), 5)
+    const names = [...new Set(['source_overview' as const, ...some(shuffler(lots.fraction)([...NAMES]), 5)])]
     for (let night = 0; night < howMany(3, 10); night += 1) {
       const event = (night === 0 ? undefined : EVENTS[(night + firstEvent) % EVENTS.length]) ?? 'none'
       await readNight(warehouse, 'acme', night, 2, lots)
