@@ -22,6 +22,7 @@ import { hasUnknownMonth, stagePartitions, withStagedPartitions, withStagedViews
 import {
   emptyPartition,
   fileOf,
+  isHistory,
   isPartitioned,
   nameOf,
   type Partition,
@@ -99,7 +100,7 @@ const evaluate = async (
   partitions: readonly ViewPartition[],
   work: (found: readonly StoredPartition[]) => Promise<void> | void,
 ) => {
-  for (const batch of batchesOf(partitions, EVALUATED_ROWS_MAX)) {
+  for (const batch of batchesOf(partitions, isHistory(view) ? STAGED_ROWS_MAX : EVALUATED_ROWS_MAX)) {
     throwIfAborted(signal)
     const names = batch.map(nameOf)
     await withStagedPartitions(sql, view, batch, async () => {
@@ -191,7 +192,7 @@ export const holds = (file: Digest | undefined, { rows, digest }: Digest): boole
  */
 const STAGED_ROWS_MAX = 100_000
 
-/** The most rows of a table for which a view is evaluated at once. A row of `source_overview` takes 2 KB, and `verify` has 160 MB. */
+/** The most for which a view of sources is evaluated at once. A row of `source_overview` takes 2 KB, and `verify` has 160 MB. */
 const EVALUATED_ROWS_MAX = 25_000
 
 /** Groups partitions that are staged together. A partition with more rows than the limit is a group of its own. */
