@@ -55,7 +55,10 @@ const changedSurveys = (unknown: readonly PartitionedTable[]): string => {
 /** Temporary table of the surveys for which a view is evaluated. */
 const EVALUATED_SURVEYS_TABLE = 'evaluated_surveys'
 
-/** Stages the surveys of the changed partitions, and of each account the one that was listed first: that listing decides which are new. */
+/**
+ * Stages the surveys of the changed partitions, and of each account the one that was listed first: that listing decides which are new. Each
+ * survey is staged once, because the tables of a view are joined with them.
+ */
 export const stageEvaluated = (unknown: readonly PartitionedTable[]): string =>
   `CREATE OR REPLACE TEMP TABLE ${EVALUATED_SURVEYS_TABLE} AS
   SELECT account, id FROM (${changedSurveys(unknown)})

@@ -18,8 +18,8 @@ const DAYS_TOLERANCE = 1e-9
  * are less than that of the survey, unless a source of the survey is gone. The pace of the survey holds what a source that is gone gained in
  * its last days. So the pace of interviews of no source is known only `READ_DAYS` later.
  *
- * Paces are added up in the order of the sources. A sum in the order of their rows, or one of a window, is another one in the last digit with
- * each evaluation.
+ * Paces are doubles, so each sum of them has an order of its own. Otherwise DuckDB adds them up in the order of its rows, or in blocks of a
+ * window, and the last digit differs from evaluation to evaluation.
  */
 export const QUOTA_STEPS = `gone_sources AS (
   SELECT account, survey_id, CAST(make_timestamp(epoch_us(max(_missing_since))) AS DATE) AS gone_on
