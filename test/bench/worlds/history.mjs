@@ -58,7 +58,8 @@ export const openHistory = async (directory, options) => {
       VALUES ('default', ${listedAt}, ${listedAt}, ${listedAt}, false)`)
     await sql.run(`INSERT INTO _sync.runs BY NAME SELECT 'run-' || d AS run_id, 'default' AS account, '0.1.0' AS version, 'sync' AS command,
       ${newest} - to_days(CAST(d AS INTEGER)) AS started_at, started_at + INTERVAL 13 MINUTES AS ended_at, 'complete' AS status, 0 AS exit_code,
-      780 AS requests, 0 AS retries, 0 AS rate_limited, ${surveys} AS surveys_refreshed, 0 AS left_over, 0 AS rejected_rows FROM range(${world.runs}) r(d)`)
+      780 AS requests, 0 AS retries, 0 AS rate_limited, ${surveys} AS surveys_refreshed, 0 AS left_over, 0 AS rejected_rows,
+      ${world.runs} - d AS run_number FROM range(${world.runs}) r(d)`)
   })
   return database
 }
