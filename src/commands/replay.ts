@@ -45,6 +45,7 @@ export const run = async ({ settings, runId, log, signal, watch }: MonitoredRun)
 /** The summary, with a newline at its end. */
 export const render = (report: SyncReport): string =>
   [...report.accounts.map(accountSection), publishSection(report), lastLine(report)]
+    .filter((section) => section !== '')
     .map((section) => `${section}\n`)
     .join('\n')
 

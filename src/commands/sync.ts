@@ -147,6 +147,7 @@ export const render = (report: SyncReport, { elapsedMs, colour = false }: Summar
     publishSection(report, elapsedMs, report.accounts.length > 1 ? ' in all' : ''),
     colour ? painted(lastLine(report), COLOURS[report.status]) : lastLine(report),
   ]
+    .filter((section) => section !== '')
     .map((section) => `${section}\n`)
     .join('\n')
 

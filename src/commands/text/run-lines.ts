@@ -60,7 +60,10 @@ export const errorCodeOf = ({
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
-/** The published files of a run, and how long it took. The reason of the run says why something is not published. */
+/**
+ * The published files of a run, and how long it took. The reason of the run says why something is not published, or published and not
+ * sure to stay.
+ */
 export const publishSection = (
   { published, publishError }: SyncReport,
   elapsedMs?: number,
@@ -69,8 +72,7 @@ export const publishSection = (
   const files = published.map(
     ({ format, path, bytes }: PublishReport) => `published ${format}: ${path} (${humanBytes(bytes)})`,
   )
-  if (files.length === 0)
-    files.push(`published nothing${publishError === null ? ': there was nothing new' : ''}`)
+  if (files.length === 0 && publishError !== null) files.push('published nothing')
   if (elapsedMs !== undefined) files.push(`took ${humanDuration(elapsedMs)}${inAll}`)
   return files.join('\n')
 }

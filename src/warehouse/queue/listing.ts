@@ -161,8 +161,7 @@ export const noteListed = async (
     `MERGE INTO main.freshness f
       USING (SELECT survey_id, max("at") AS listed_at FROM temp.${LISTED_STAGE} GROUP BY survey_id) s
       ON f.account = $1 AND f.survey_id = s.survey_id
-      WHEN MATCHED THEN UPDATE SET listed_at = s.listed_at,
-        unlisted_since = CASE WHEN s.listed_at < f.unlisted_since THEN f.unlisted_since END
+      WHEN MATCHED THEN UPDATE SET listed_at = s.listed_at, unlisted_since = NULL
       WHEN NOT MATCHED THEN INSERT (account, survey_id, listed_at) VALUES ($1, s.survey_id, s.listed_at)`,
     [sql.account],
   )

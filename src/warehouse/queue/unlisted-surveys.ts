@@ -40,11 +40,12 @@ export const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Pro
   if (areMany) await requireFullListing(sql)
 }
 
-/** Notes the surveys that the listing did not show. Returns how many were not noted before. */
+/** Notes the surveys that the listing did not show. Returns how many were not noted before. A time ahead of now is replaced. */
 const noteUnlisted = async (sql: AccountSql, at: Instant): Promise<number> => {
   await sql.run(
     `UPDATE main.freshness f SET unlisted_since = $2 FROM main.surveys s
-      WHERE f.account = $1 AND s.account = f.account AND s.id = f.survey_id AND s._missing_since IS NULL AND f.unlisted_since IS NULL
+      WHERE f.account = $1 AND s.account = f.account AND s.id = f.survey_id AND s._missing_since IS NULL
+        AND (f.unlisted_since IS NULL OR f.unlisted_since > $2)
         AND NOT EXISTS (FROM _sync.listed_ids l WHERE l.account = s.account AND l.kind = 'full' AND l.survey_id = s.id)`,
     [sql.account, at],
   )

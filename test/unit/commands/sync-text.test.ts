@@ -107,11 +107,19 @@ test('the summary has the time of the whole command only if it is known', () => 
 })
 
 test('the summary says that nothing was published, and why', () => {
-  expect(render(syncReport({ published: [] }))).toContain('published nothing: there was nothing new\n')
   const unpublished = { published: [], publishError: 'disk full', exitCode: 7, status: 'failed' } as const
   const text = render(syncReport(unpublished))
   expect(text).toContain('published nothing\n')
   expect(text.split('disk full')).toHaveLength(2)
+})
+
+test('after a file was replaced and may be lost, the summary does not say that nothing was published', () => {
+  const reason = '/w/fieldwork.duckdb is replaced, but a power failure may undo that: EIO'
+  const seen = { accounts: [runReport({ status: 'failed', exitCode: 7, reason })], published: [] }
+  const text = renderSummary(syncReport({ ...seen, publishError: null, exitCode: 7, status: 'failed' }))
+  expect(text).not.toContain('published')
+  expect(text).not.toContain('\n\n\n')
+  expect(text).toContain(reason)
 })
 
 test('after a failure, what is zero is left out', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Drift } from '../../../../src/model/survey-source.js'
 import type { ListingStart } from '../../../../src/model/warehouse.js'
-import { minute } from '../../../support/time/instants.js'
+import { hourOf, minute } from '../../../support/time/instants.js'
 import {
   bundle,
   commitPage,
@@ -182,6 +182,21 @@ describe('a complete full listing', () => {
     await list(account, [survey(1)], minute(10), 'incremental')
     await expectRows("SELECT survey_id FROM _sync.tasks WHERE reason = 'missing'", [])
   })
+})
+
+test('a survey that the list leaves out under a clock far ahead is dated anew, and forgotten once it is listed', async () => {
+  const { account, expectRows } = await emptyWarehouse()
+  const unlistedSince = 'SELECT survey_id, unlisted_since FROM freshness WHERE unlisted_since IS NOT NULL'
+  await list(account, [survey(1), survey(2)], minute(0), 'full')
+  await list(account, [survey(1)], hourOf(400), 'full')
+  await list(account, [survey(1)], hourOf(2), 'full')
+  await expectRows(unlistedSince, [[2, '2026-03-02T02:00:00Z']])
+  await list(account, [survey(1)], hourOf(3), 'full')
+  await expectRows(unlistedSince, [[2, '2026-03-02T02:00:00Z']])
+  await list(account, [survey(1), survey(2)], hourOf(4), 'full')
+  await list(account, [survey(1)], hourOf(400), 'full')
+  await list(account, [survey(2)], hourOf(5))
+  await expectRows(unlistedSince, [])
 })
 
 test('a rejected row is stored as received, once per run, however often it is received', async () => {
