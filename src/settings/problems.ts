@@ -1,5 +1,6 @@
 /** Problems in the settings. All are reported at once, so that one correction of the file is enough. */
 import { ExpectedError } from '../base/errors.js'
+import { counted, humanCount } from '../base/human.js'
 import type { Monitoring } from '../model/monitoring.js'
 import type { Path } from './tree.js'
 
@@ -12,22 +13,27 @@ export interface Problem {
   readonly path?: Path | undefined
 }
 
-/** The settings cannot be used; the message has a line for every problem. Exit 2. */
+/** The settings cannot be used; the message has a line for each of the first problems. Exit 2. */
 export class SettingsError extends ExpectedError {
   readonly problems: readonly Problem[]
   /** Where a failed run is reported, as far as these settings are right; null if the settings were not loaded. */
   readonly monitoring: Monitoring | null
 
   constructor(problems: readonly Problem[], monitoring: Monitoring | null = null) {
-    const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
+    const lines = problems.map(({ where, text }) => `  ${where}: ${text}`)
+    const rest = lines.splice(LISTED_MAX).length
+    if (rest > 0) lines.push(`  and ${humanCount(rest)} more`)
     super(
       'settings_invalid',
-      `${count} in the settings; nothing was requested:\n${problems.map(({ where, text }) => `  ${where}: ${text}`).join('\n')}`,
+      `${counted(problems.length, 'problem')} in the settings; nothing was requested:\n${lines.join('\n')}`,
     )
     this.problems = problems
     this.monitoring = monitoring
   }
 }
+
+/** With hundreds of accounts, one mistake may be made for each. */
+const LISTED_MAX = 20
 
 /** The type, in words, that YAML gives a value without quotes. */
 export const kindOf = (value: unknown): string => {

@@ -25,6 +25,15 @@ test('every problem of file, environment and flags is in one error of exit code 
   expect(String(thrown)).toContain('6 problems in the settings; nothing was requested:\n  ')
 })
 
+test('a mistake in each of many accounts fits on a screen', async () => {
+  const accounts = Array.from({ length: 1_022 }, (_, at) => `  - {name: a${at}, id: ${at + 1}, wieght: 2}\n`)
+  const thrown = await load({ yaml: `accounts:\n${accounts.join('')}` }).catch((error: unknown) => error)
+  const lines = String(thrown).split('\n')
+  expect(lines).toHaveLength(22)
+  expect(lines[1]).toMatch(/settings\.yaml:2: accounts\[0\]\.wieght is not a setting/)
+  expect(lines.at(-1)).toMatch(/^ {2}and [\d,]+ more$/)
+})
+
 const NO_TEXT = (kind: string) => `must be text, but YAML reads it as ${kind}; put it in quotes`
 const A_NUMBER = NO_TEXT('a number')
 const A_BOOLEAN = NO_TEXT('true or false')
