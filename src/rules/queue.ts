@@ -30,19 +30,21 @@ export interface Task {
   readonly reserve: number
   /** Orders surveys of the same urgency, as most surveys of a first load are. Microseconds, exact as a number until 2255. */
   readonly createdAt: number
-  /** When a run last read the survey, or failed to read it; when it was queued, if no run has tried. */
+  /** When a run last read the survey, or failed to read it. If none has tried: when it was queued, or when the run of now began. */
   readonly since: Instant
   readonly urgency: number
 }
 
 interface QueueRules {
   readonly refresh: RefreshRules
-  /** Whether surveys that the API refused in several runs are read without a pause. */
+  /** Whether surveys are read without a pause after refusals, or after readings that did not end. */
   readonly full: boolean
   /** Whether `sync --surveys` names every survey that is added. */
   readonly isRequested?: boolean
   /** When the run began to list all surveys, server time; null if it does not list all. */
   readonly listsAllSince?: Instant | null
+  /** When the run began, server time; by default now. All that it queues itself waits since then, on whichever page it was listed. */
+  readonly begunAt?: Instant | null
 }
 
 /** The surveys that are due and excluded, and the requests that reading them is expected to take. */
@@ -55,13 +57,13 @@ export interface ExcludedSurveys {
 export const createQueue = (
   totals: SurveyTotals,
   at: Instant,
-  { refresh, full, isRequested = false, listsAllSince = null }: QueueRules,
+  { refresh, full, isRequested = false, listsAllSince = null, begunAt = null }: QueueRules,
   runId: string | null,
 ) => {
   const estimate = { rules: refresh, sourcesEach: sourcesOfEach(totals) }
   const due: Task[] = []
   let { present: notDue, sources: sourcesNotDue } = totals
-  let refused = 0
+  let paused = 0
   const excluded: RequestsByKind[] = []
   return {
     /** Returns whether the survey is due and not paused. */
@@ -75,14 +77,14 @@ export const createQueue = (
         sourcesNotDue -= survey.sources
       }
       if (!full && !isRequested && survey.task !== null && isPaused(survey, survey.task, at, refresh)) {
-        refused += 1
+        paused += 1
         return false
       }
       if (survey.excludedBy !== null && !isRequested) {
         excluded.push(bundleRequests(survey, reason, at, estimate))
         return false
       }
-      const task = taskOf(survey, reason, at, estimate, runId)
+      const task = taskOf(survey, reason, { at, begunAt: begunAt ?? at }, estimate, runId)
       const isUnseen =
         reason === 'missing' || (listsAllSince !== null && (survey.listedAt ?? 0n) < listsAllSince)
       due.push({ ...task, isUnseen, isLeftOver: task.isLeftOver && !isRequested })
@@ -91,8 +93,8 @@ export const createQueue = (
     sorted: () => ({
       /** The most urgent first; among equals the newest survey. */
       tasks: due.toSorted(byUrgency),
-      /** Queued surveys that are paused because the API refused them in several runs. */
-      refused,
+      /** Queued surveys that are paused: the API refused them, or no run could read them to their end. */
+      paused,
       excluded: { surveys: excluded.length, requests: added(excluded) },
       /** The requests that reading every other survey with all its sources would take. */
       notDue: { sample_sources: notDue, survey_progress: notDue, sample_source_progress: sourcesNotDue },
@@ -124,11 +126,11 @@ const isPaused = (
 const taskOf = (
   survey: PlannedSurvey,
   reason: TaskReason,
-  at: Instant,
+  { at, begunAt }: { readonly at: Instant; readonly begunAt: Instant },
   estimate: Parameters<typeof bundleRequests>[3],
   runId: string | null,
 ): Omit<Task, 'isUnseen'> => {
-  const since = waitsSince(survey, at)
+  const since = waitsSince(survey, at, begunAt)
   const weight = refreshWeight(survey.status, estimate.rules.weights)
   return {
     surveyId: survey.id,
@@ -158,15 +160,13 @@ export const refreshWeight = (status: string, weights: RefreshWeights): number =
 /** The order of the queue, largest first: milliseconds since the last attempt (or since queuing, without one), times the weight. */
 export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight
 
-/**
- * A failed attempt is a turn as a reading is. Otherwise surveys that always fail would come first in every run. A survey without a believed
- * time has waited since the epoch.
- */
-const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant => {
+/** A failed attempt is a turn as a reading is. Otherwise surveys that always fail would come first in every run. */
+const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant, begunAt: Instant): Instant => {
   const readAt = believed(refreshedAt, at)
   const failedAt = believed(task?.failedAt ?? null, at)
   const triedAt = (failedAt ?? 0n) > (readAt ?? 0n) ? failedAt : readAt
-  return triedAt ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
+  const queuedAt = task?.enqueuedAt ?? begunAt
+  return triedAt ?? (queuedAt < begunAt ? queuedAt : begunAt)
 }
 
 /** A survey that did not fit into an earlier run comes after all others. */

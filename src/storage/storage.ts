@@ -23,7 +23,7 @@ export interface HoldStorage {
 export interface Storage extends AsyncDisposable {
   /** Aborts with the signal of the command, and when the storage is lost to another process. */
   readonly signal: AbortSignal
-  /** Throws if another process may hold the storage by now. Called before each request and each publish. */
+  /** Throws if another process may hold the storage by now. Called before each request. */
   readonly requireHeld: () => void
   /** Opens the work database as the last run left it. Throws a `WarehouseError`. Dispose of the database to close it. */
   openWarehouse(): Promise<{

@@ -1,6 +1,6 @@
 /** Decides how a run ended: exit code, status and one line of reason. The decision is pure; `finishRun` reports and records it. */
 import type { Span } from '../base/clock.js'
-import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
+import { EXIT_CODES, type ExitCode, worseOf } from '../base/errors.js'
 import { counted } from '../base/human.js'
 import { driftName } from '../model/data-problem-names.js'
 import { instantFromMs } from '../model/instant.js'
@@ -125,8 +125,7 @@ const outcomeFrom = (reasons: readonly Reason[]): Outcome => ({
 
 /** The exit code of the highest rank, with its status. */
 export const worstOf = (ends: readonly Pick<Outcome, 'exitCode'>[]): Pick<Outcome, 'exitCode' | 'status'> => {
-  const codes = ends.map(({ exitCode }) => exitCode)
-  const exitCode = codes.reduce((a, b) => (EXITS[b].rank > EXITS[a].rank ? b : a), EXIT_CODES.complete)
+  const exitCode = ends.map((end) => end.exitCode).reduce(worseOf, EXIT_CODES.complete)
   return { exitCode, status: STATUSES.get(exitCode) ?? 'failed' }
 }
 

@@ -41,7 +41,7 @@ export const queueDue = async (run: Run): Promise<readonly Task[]> => {
       'accounts[].exclude names what the API does not show: correct or remove it',
     )
   const listsAllSince = state.listing === 'full' ? state.begunAt : null
-  const queueRules = { ...rules, isRequested, listsAllSince }
+  const queueRules = { ...rules, isRequested, listsAllSince, begunAt: state.begunAt }
   const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, queueRules, runId)
   let datedAhead = 0
   const selection = { rules: rules.refresh, onlyQueued: now === null, only }
@@ -49,7 +49,7 @@ export const queueDue = async (run: Run): Promise<readonly Task[]> => {
     queue.add(survey)
     if (survey.task === null && now !== null && isDatedAhead(survey, now)) datedAhead += 1
   })
-  const { tasks, refused, excluded, notDue } = queue.sorted()
+  const { tasks, paused, excluded, notDue } = queue.sorted()
   if (now === null) return tasks
   const due = tasks.filter(({ isQueued }) => !isQueued)
   await warehouse.enqueue(due, { runId, at: now })
@@ -58,8 +58,11 @@ export const queueDue = async (run: Run): Promise<readonly Task[]> => {
       { account, surveys: datedAhead },
       "surveys have a reading time ahead of the server's clock and are read again",
     )
-  if (refused > 0)
-    log.info({ account, surveys: refused }, 'surveys with repeated refusals are not requested in this run')
+  if (paused > 0)
+    log.info(
+      { account, surveys: paused },
+      'surveys that the API refused, or that no run could read to their end, are not requested in this run',
+    )
   if (!isRequested) state.requestUsage.saved('not_due', notDue)
   state.requestUsage.saved('excluded', excluded.requests)
   if (excluded.surveys > 0)

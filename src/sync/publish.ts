@@ -78,7 +78,9 @@ const recordFailed = async (
 ): Promise<SyncReport> => {
   const { exitCode, message } = error
   const publishError = isSeen(error) ? null : message
-  const why = publishError === null ? message : `not published: ${message}`
+  const formats = published.map(({ format }) => format)
+  const lack = formats.length === 0 ? 'not published' : `only ${formats.join(', ')} published`
+  const why = publishError === null ? message : `${lack}: ${message}`
   const { accounts, failures } = await recordAgain(options, ({ reason }) => ({
     exitCode,
     status: 'failed',

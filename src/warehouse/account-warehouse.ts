@@ -1,4 +1,4 @@
-/** The work database of one account's run. Every method that writes is one transaction. No other statement runs during a transaction. */
+/** The work database of one account's run. Every method is one transaction. No other statement runs during a transaction. */
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { AccountSql, Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'
@@ -16,53 +16,51 @@ import { readFirstReadings, readStoredDays } from './queue/stored-windows.js'
 import * as queue from './queue/tasks.js'
 
 export const accountWarehouse = (database: Database, account: string): AccountWarehouse => {
-  const write = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
-    database.transaction((sql) => work({ ...sql, account }))
-  const read = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
+  const transact = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
     database.transaction((sql) => work({ ...sql, account }))
   let surveysAdded = 0
   return {
     account,
-    startRun: (run) => write((sql) => startRun(sql, run)),
-    finishRun: (report) => write((sql) => finishRun(sql, report)),
-    position: () => read(readPosition),
-    startListing: (start) => write((sql) => startListing(sql, start)),
-    countListed: (page) => read((sql) => countListed(sql, page)),
+    startRun: (run) => transact((sql) => startRun(sql, run)),
+    finishRun: (report) => transact((sql) => finishRun(sql, report)),
+    position: () => transact(readPosition),
+    startListing: (start) => transact((sql) => startListing(sql, start)),
+    countListed: (page) => transact((sql) => countListed(sql, page)),
     commitListingPages: async (pages) => {
-      const rows = await write((sql) => commitListingPages(sql, pages))
+      const rows = await transact((sql) => commitListingPages(sql, pages))
       surveysAdded += rows.added
       if (surveysAdded >= CHECKPOINT_SURVEYS) {
         surveysAdded = 0
-        await read((sql) => sql.run('CHECKPOINT'))
+        await database.exclusively((sql) => sql.run('CHECKPOINT'))
       }
       return rows
     },
-    agreesWithTotal: (totalCount, at) => write((sql) => agreesWithTotal(sql, totalCount, at)),
-    dropListing: (kind) => write((sql) => dropListing(sql, kind)),
+    agreesWithTotal: (totalCount, at) => transact((sql) => agreesWithTotal(sql, totalCount, at)),
+    dropListing: (kind) => transact((sql) => dropListing(sql, kind)),
     enqueue: async (tasks, { runId, at }) => {
       const queued = tasks.map(({ surveyId, reason }) => ({ surveyId, reason, at }))
-      if (tasks.length > 0) await write((sql) => queue.enqueue(sql, queued, runId))
+      if (tasks.length > 0) await transact((sql) => queue.enqueue(sql, queued, runId))
     },
-    surveyTotals: () => read(surveyTotals),
-    eachPlannedSurvey: (selection, use) => read((sql) => eachPlannedSurvey(sql, selection, use)),
-    pastRuns: (overlapMs) => read((sql) => pastRuns(sql, overlapMs)),
-    hasTasks: () => read(queue.hasTasks),
-    storeExclusions: (rules) => write((sql) => storeExclusions(sql, rules)),
-    storedBundles: (surveyIds) => read((sql) => readStoredBundles(sql, surveyIds)),
-    storedDays: (surveyId) => read((sql) => readStoredDays(sql, surveyId)),
-    firstReadings: (at) => read((sql) => readFirstReadings(sql, at)),
-    commitReconstructed: (read, runId) => write((sql) => commitReconstructed(sql, read, runId)),
-    compactProgress: (before, at) => write((sql) => compactProgress(sql, before, at)),
-    runFacts: (runId, only) => read((sql) => readRunFacts(sql, runId, only)),
-    quarantined: () => quarantinedRows(read),
-    commitReplay: (rows, replay) => write((sql) => commitReplay(sql, rows, replay)),
-    waitingRows: () => read(readWaiting),
-    commitBundles: (outcomes, runId) => write((sql) => commitBundles(sql, outcomes, runId)),
-    beginParts: (surveyId, at) => write((sql) => beginParts(sql, surveyId, at)),
-    keptAnswers: (surveyId) => read((sql) => readKept(sql, surveyId)),
-    keepAnswers: (surveyId, answers, runId) => write((sql) => keep(sql, surveyId, answers, runId)),
-    answeredSurveys: (kind) => read((sql) => queue.answeredSurveys(sql, kind)),
-    forgetRefusals: (runId) => write((sql) => queue.forgetRefusals(sql, runId)),
+    surveyTotals: () => transact(surveyTotals),
+    eachPlannedSurvey: (selection, use) => transact((sql) => eachPlannedSurvey(sql, selection, use)),
+    pastRuns: (overlapMs) => transact((sql) => pastRuns(sql, overlapMs)),
+    hasTasks: () => transact(queue.hasTasks),
+    storeExclusions: (rules) => transact((sql) => storeExclusions(sql, rules)),
+    storedBundles: (surveyIds) => transact((sql) => readStoredBundles(sql, surveyIds)),
+    storedDays: (surveyId) => transact((sql) => readStoredDays(sql, surveyId)),
+    firstReadings: (at) => transact((sql) => readFirstReadings(sql, at)),
+    commitReconstructed: (readings, runId) => transact((sql) => commitReconstructed(sql, readings, runId)),
+    compactProgress: (before, at) => transact((sql) => compactProgress(sql, before, at)),
+    runFacts: (runId, only) => transact((sql) => readRunFacts(sql, runId, only)),
+    quarantined: () => quarantinedRows(transact),
+    commitReplay: (rows, replay) => transact((sql) => commitReplay(sql, rows, replay)),
+    waitingRows: () => transact(readWaiting),
+    commitBundles: (outcomes, runId) => transact((sql) => commitBundles(sql, outcomes, runId)),
+    beginParts: (surveyId, at) => transact((sql) => beginParts(sql, surveyId, at)),
+    keptAnswers: (surveyId) => transact((sql) => readKept(sql, surveyId)),
+    keepAnswers: (surveyId, answers, runId) => transact((sql) => keep(sql, surveyId, answers, runId)),
+    answeredSurveys: (kind) => transact((sql) => queue.answeredSurveys(sql, kind)),
+    forgetRefusals: (runId) => transact((sql) => queue.forgetRefusals(sql, runId)),
   }
 }
 

@@ -102,8 +102,8 @@ const ANY = /No space left|ENOSPC/
 
 const FULL_DISKS: readonly FullDisk[] = [
   { when: 'during the listing', run: fullAfter(1), says: COMMIT },
-  // With 3,000 KiB free the checkpoint fails; with 3,600 and with 4,200 the copy fails.
-  { when: 'during the copy', run: withFree(3_900), says: /not published: cannot publish .*ENOSPC/ },
+  // With 4,800 KiB free the checkpoint fails; with 5,200 and with 7,000 the copy fails.
+  { when: 'during the copy', run: withFree(6_000), says: /not published: cannot publish .*ENOSPC/ },
 ]
 
 const SERIES: readonly FullDisk[] = [
@@ -127,7 +127,7 @@ const SERIES: readonly FullDisk[] = [
 test.for([...FULL_DISKS, ...SERIES])(
   'a disk that is full $when ends the run with exit 7, and the next run recovers when there is space',
   async ({ run, says }, context) => {
-    const disk = await openDisk(context, 24)
+    const disk = await openDisk(context, 48)
     if (disk === null) return
     const warehouse = await warehouseIn(disk.directory)
     const ended = await run(disk, warehouse)

@@ -10,12 +10,9 @@ import { openTrial } from '../support/command/trial.js'
 
 test.concurrent.for([
   [1_060_000, /^fieldwork-sync: .*libduckdb.*\. The address space of the process is limited to 1\.0 GiB/m],
-  [
-    1_150_000,
-    /^fieldwork-sync: .*work\.duckdb: .*\. The address space of the process is limited to 1\.1 GiB/m,
-  ],
+  [1_150_000, /^fieldwork-sync: .*Wasm memory.*\. The address space of the process is limited to 1\.1 GiB/m],
 ] as const)(
-  '7: DuckDB cannot be loaded, or opens no file, within %d KiB of addresses',
+  '7: DuckDB, or the HTTP client, cannot be loaded within %d KiB of addresses',
   async ([limit, message], context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     const env = { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }

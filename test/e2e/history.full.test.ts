@@ -45,8 +45,8 @@ test('active surveys are read each night, complete ones after 1, 2, 4 … days a
   const ids = async (days: number) => Object.keys(await syncOnDay(trial, days)).map(Number)
   expect(await ids(0)).toEqual([1, 2, 3, 4, 5, 6])
   expect(await ids(1)).toEqual([ACTIVE, COMPLETED_YESTERDAY, UNKNOWN])
-  expect(await ids(2)).toEqual([ACTIVE, COMPLETED_YESTERDAY, UNKNOWN])
-  expect(await ids(3)).toEqual([ACTIVE, UNKNOWN])
+  expect(await ids(2)).toEqual([ACTIVE, UNKNOWN])
+  expect(await ids(3)).toEqual([ACTIVE, COMPLETED_YESTERDAY, UNKNOWN])
   Object.assign(found(trial, DRAFT).survey, { title: 'edited', updated_at: day(30) })
   // Almost thirty days after the first run, the survey that was completed long ago is due by its age.
   expect(await ids(29.9)).toEqual([ACTIVE, COMPLETED_YESTERDAY, COMPLETED_LONG_AGO, DRAFT, UNKNOWN])

@@ -114,7 +114,7 @@ class BucketStorage implements Storage {
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
 
   async openWarehouse(): ReturnType<Storage['openWarehouse']> {
-    const { settings, command, runId, storage, store, lease, clock, log, signal: stopping } = this.#held
+    const { settings, command, runId, storage, store, lease, clock, log } = this.#held
     const { signal } = this
     const { warehouseDirectory: directory, publish: published, report } = settings
     await proveConditionalWrites(store, storage.endpoint, signal)
@@ -141,7 +141,7 @@ class BucketStorage implements Storage {
       // In the first run with the bucket, a warehouse that lost its work database also moves into the bucket.
       published: stateOf(contents) === STATE_NOTHING ? publishedPlaces(directory) : [bucketStates(local)],
     })
-    const publishing = { ...this.#held, ...published, pointer, database, directory, report, stopping }
+    const publishing = { ...this.#held, ...published, pointer, database, directory, report }
     const stopSnapshots = startSnapshots(publishing)
     const close = async (): Promise<void> => {
       await stopSnapshots()

@@ -38,8 +38,8 @@ export const createBucketPublisher = (publishing: BucketPublishing): Publisher =
       const { store, pointer, runId, formats } = publishing
       const version = pointer.contents.version + 1
       const database = await uploadDatabase(publishing, databaseKey(version, runId), staging, signal)
-      // If the rest of the publish runs out of time, the next run continues from this state.
-      if (publishing.stopping.aborted) await commitSnapshot(publishing, database, signal)
+      // If the process is killed or runs out of time in the rest of the publish, the next run continues from this state.
+      await commitSnapshot(publishing, database, signal)
       const objects = formats.includes('parquet') ? await listData(store, signal) : []
       const files = formats.includes('parquet')
         ? await uploadChangedFiles(publishing, version, objects, staging, signal)

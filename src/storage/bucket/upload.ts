@@ -40,8 +40,6 @@ export interface BucketPublishing {
   readonly runId: string
   readonly clock: Clock
   readonly log: Log
-  /** Aborted if a signal ended the run, which leaves only seconds. */
-  readonly stopping: AbortSignal
 }
 
 /**

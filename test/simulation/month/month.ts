@@ -37,11 +37,8 @@ export interface Night {
 }
 
 const DAY_MS = 86_400_000
-/**
- * So slow that several surveys are committed together. That changes no request, and halves the CPU time of a night, which is that of small
- * commits.
- */
-const COMMIT_MS = 20_000
+/** Several surveys are committed together, as on a slow disk. */
+const COMMIT_MS = 1_000
 
 export const simulate = async (
   taken: TakenOver,

@@ -139,7 +139,6 @@ export const deltaNights = async (
       views: DEFAULTS.publish.views,
       formats: number === DEAD_NIGHT ? ALL.filter((format) => format !== 'delta') : ALL,
       report: DEFAULTS.report,
-      stopping: NEVER,
     })
     await publisher.publish(NEVER)
     nights.push({ number, truth, ...(await copyOfBucket(server, `night-${number}`, nights)) })

@@ -77,6 +77,27 @@ test('the queue is ordered by urgency, then newest survey first, for any ages an
   )
 })
 
+test('a first load reads surveys in fieldwork first, then other active ones, each from the newest on', () => {
+  const listed = (id: number, status: string, age: number, page: number) =>
+    queued({ id, status, createdAt: minute(-age) }, minute(page))
+  const surveys = [
+    listed(1, 'complete', 1, 1),
+    listed(2, 'pending', 3, 1),
+    listed(3, 'fieldwork', 4, 2),
+    listed(4, 'complete', 2, 2),
+    listed(5, 'fieldwork', 3, 3),
+    listed(6, 'pending', 2, 3),
+  ]
+  const left = queued({ id: 7, status: 'complete' }, minute(-1_440))
+  const order = (...more: readonly PlannedSurvey[]) => {
+    const rules = { refresh: REFRESH_RULES, full: false, begunAt: minute(0) }
+    const { tasks } = queueOf(onlySurveys([...surveys, ...more]), minute(3), rules, 'run-0')
+    return tasks.map(({ surveyId }) => surveyId)
+  }
+  expect(order()).toEqual([5, 3, 6, 2, 1, 4])
+  expect(order(left)).toEqual([7, 5, 3, 6, 2, 1, 4])
+})
+
 test('a queued survey is due even while it is missing, and a repeatedly refused one rests', () => {
   const surveys = [
     queued({ id: 1, missing: true }, minute(0)),
@@ -89,8 +110,8 @@ test('a queued survey is due even while it is missing, and a repeatedly refused 
   const idsOf = (full: boolean) => queue(full).tasks.map(({ surveyId }) => surveyId)
   expect(idsOf(false)).toEqual([1])
   expect(idsOf(true)).toEqual([2, 1])
-  const { refused, notDue } = queue(false)
-  expect(refused).toBe(1)
+  const { paused, notDue } = queue(false)
+  expect(paused).toBe(1)
   expect(notDue).toEqual({ sample_sources: 1, survey_progress: 1, sample_source_progress: 4 })
 })
 
@@ -130,8 +151,8 @@ test.each<[string, Partial<PlannedSurvey>, boolean]>([
   ['rests when it is not due either', { refreshedAt: minute(0), status: 'complete' }, false],
 ])('a survey that was refused three times %s', (_, change, isDue) => {
   const surveys = onlySurveys([queued({ ...change, changedAt: minute(-99_000) }, minute(0), 3)])
-  const { tasks, refused } = queueOf(surveys, minute(60), { refresh: REFRESH_RULES, full: false }, 'run-1')
-  expect([tasks.length, refused]).toEqual(isDue ? [1, 0] : [0, 1])
+  const { tasks, paused } = queueOf(surveys, minute(60), { refresh: REFRESH_RULES, full: false }, 'run-1')
+  expect([tasks.length, paused]).toEqual(isDue ? [1, 0] : [0, 1])
 })
 
 test('an excluded survey is counted and not read, unless somebody asks for it', () => {

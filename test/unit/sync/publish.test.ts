@@ -145,6 +145,19 @@ describe('the time for work after a signal', () => {
   })
 })
 
+test('after a failure, the reason says which formats are published all the same', async () => {
+  const failing: Publisher = {
+    format: 'parquet',
+    publish: () => Promise.reject(new WarehouseUnusableError('no room')),
+  }
+  const reasonAfter = async (publishers: readonly Publisher[]) => {
+    const { ended } = await publishStopped(publishers)
+    return ended.accounts[0]?.reason
+  }
+  expect(await reasonAfter([failing])).toBe('not published: no room')
+  expect(await reasonAfter([done('duckdb'), failing])).toBe('only duckdb published: no room')
+})
+
 test('a version that some readers do not see yet fails the run, and what they see is published', async () => {
   const [report] = await done('duckdb').publish(new AbortController().signal)
   const reason = 'version 2 is published, but its Delta tables are behind'

@@ -39,7 +39,6 @@ export const trial = async (
   const log = testLog()
   const decide: { fault: Fault } = { fault: () => null }
   const store = model.client({ fault: (request) => decide.fault(request) })
-  const stopping = new AbortController()
   // Its time stands still, so that it stays held.
   const held = { store, holder: holderNamed(RUN), clock: testClock(), log, signal: NEVER }
   const lease = await acquireLease(held)
@@ -47,7 +46,7 @@ export const trial = async (
   onTestFinished(release)
   const pointer = await fencePointer({ store, lease, signal: NEVER })
   const publishing: BucketPublishing = {
-    ...{ store, lease, pointer, formats, runId: RUN, clock, log, stopping: stopping.signal },
+    ...{ store, lease, pointer, formats, runId: RUN, clock, log },
     ...{ database: opened.database, directory: opened.directory },
     report: DEFAULTS.report,
     views: some(DEFAULTS.publish.views, 0),
@@ -62,7 +61,6 @@ export const trial = async (
       log,
       decide,
       store,
-      stopping,
       pointer,
       publishing,
       current,
