@@ -37,7 +37,7 @@ test('active surveys are read each night, complete ones after 1, 2, 4 … days a
   const trial = await openTrial(context, [
     scriptedSurvey(ACTIVE, { status: 'data_processing' }, 0),
     scriptedSurvey(COMPLETED_YESTERDAY, { status: 'complete', updated_at: day(-1) }, 0),
-    scriptedSurvey(COMPLETED_LONG_AGO, { status: 'complete' }, 0),
+    scriptedSurvey(COMPLETED_LONG_AGO, { status: 'complete', updated_at: day(-20) }, 0),
     scriptedSurvey(DRAFT, { status: 'draft' }, 0),
     scriptedSurvey(DEMO, { status: 'user_demo' }, 0),
     scriptedSurvey(UNKNOWN, { status: 'archived' }, 0),
@@ -48,6 +48,6 @@ test('active surveys are read each night, complete ones after 1, 2, 4 … days a
   expect(await ids(2)).toEqual([ACTIVE, UNKNOWN])
   expect(await ids(3)).toEqual([ACTIVE, COMPLETED_YESTERDAY, UNKNOWN])
   Object.assign(found(trial, DRAFT).survey, { title: 'edited', updated_at: day(30) })
-  // Almost thirty days after the first run, the survey that was completed long ago is due by its age.
+  // At the first reading, the survey that was completed long ago had been unchanged for 20 days.
   expect(await ids(29.9)).toEqual([ACTIVE, COMPLETED_YESTERDAY, COMPLETED_LONG_AGO, DRAFT, UNKNOWN])
 })
