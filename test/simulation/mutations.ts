@@ -106,8 +106,8 @@ const MUTATIONS = `
 - last === null || isShown(last, all) ? null : last
 + null
 @@ sync/outcome.js @@ a partial run exits 0
-- const codes = ends.map(({ exitCode }) => exitCode);
-+ const codes = ends.map(({ exitCode }) => exitCode).filter((code) => code !== 3);
+- ends.map((end) => end.exitCode).reduce
++ ends.map((end) => end.exitCode).filter((code) => code !== 3).reduce
 @@ sync/outcome.js @@ rejected rows do not change the exit code
 - rejectedRows > rules.limits.rejected_rows_max
 + rejectedRows > 1e9
