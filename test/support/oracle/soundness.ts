@@ -73,10 +73,13 @@ const VIEWS: readonly Check[] = [
   {
     what: 'survey_pace has another gain than progress_daily on the days in fieldwork',
     // progress_daily ends with a closed survey, and the pace with its last reading. A clock that was ahead has reconstructed days after it.
-    // With several runs a day, the first reading after a version of a survey says whether the version is of its own day.
+    // With several runs a day, the first reading after a version of a survey says whether the version is of its own day. progress_daily also
+    // has days that only daily_windows know, between two readings.
     sql: `WITH read_days AS (
-        SELECT account, survey_id, "day", interviews_count, progress_day FROM main.progress_daily
+        SELECT account, survey_id, "day", interviews_count, progress_day FROM main.progress_daily d
           JOIN main.freshness USING (account, survey_id) WHERE "day" <= progress_day
+          AND NOT EXISTS (FROM main.survey_progress_history n WHERE n.account = d.account AND n.survey_id = d.survey_id
+            AND n.observed_at > d.observed_at AND n."day" > d."day" AND n.day_before < d."day")
         UNION ALL
         SELECT account, survey_id, last_day + CAST(unnest(range(1, progress_day - last_day + 1)) AS INTEGER), last_count, progress_day FROM (
           SELECT account, survey_id, max("day") AS last_day, arg_max_null(interviews_count, "day") AS last_count FROM main.progress_daily
@@ -93,16 +96,20 @@ const VIEWS: readonly Check[] = [
       ), days AS (
         SELECT account, survey_id, "day", lag("day") OVER w AS day_before, lag(is_open) OVER w AS was_open, interviews_count - lag(interviews_count) OVER w AS gain
         FROM known WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")
+      ), versions AS (
+        SELECT account, id AS survey_id, status, valid_from, valid_to, timezone('UTC', valid_from)
+          + to_microseconds(coalesce((SELECT arg_max(ahead_us, since) FROM _sync.clock_changes WHERE since <= valid_from), 0)) AS local_from
+        FROM main.surveys_history
       ), statuses AS (
-        SELECT v.account, v.id AS survey_id, v.status, v.valid_from,
+        SELECT v.*,
           coalesce((SELECT arg_min("day", observed_at) FROM main.survey_progress_history o
-            WHERE o.account = v.account AND o.survey_id = v.id AND observed_at >= valid_from
+            WHERE o.account = v.account AND o.survey_id = v.survey_id AND observed_at >= valid_from
               AND observed_at <= to_timestamp(epoch(valid_from) + 43200) AND (valid_to IS NULL OR observed_at < valid_to)),
-            DATE '-infinity') = CAST(timezone('UTC', valid_from) AS DATE) AS is_of_its_day
-        FROM main.surveys_history v
+            DATE '-infinity') = CAST(local_from AS DATE) AS is_of_its_day
+        FROM versions v
       ), status_days AS (
         SELECT account, survey_id, status,
-          CAST(timezone('UTC', valid_from) - CASE WHEN is_of_its_day THEN INTERVAL 0 HOURS ELSE INTERVAL 12 HOURS END AS DATE) AS from_day,
+          CAST(local_from - CASE WHEN is_of_its_day THEN INTERVAL 0 HOURS ELSE INTERVAL 12 HOURS END AS DATE) AS from_day,
           lead(from_day) OVER (PARTITION BY account, survey_id ORDER BY valid_from) AS until_day
         FROM statuses
       ), in_field AS (
