@@ -5,6 +5,7 @@
  * - `list` reads all pages, and appends each survey to the five tables that a first listing fills.
  * - `night` opens the work database, sends the requests of a night with nothing to do, changes a row, and publishes a copy.
  */
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api'
