@@ -30,7 +30,7 @@ export interface Task {
   readonly reserve: number
   /** Orders surveys of the same urgency, as most surveys of a first load are. Microseconds, exact as a number until 2255. */
   readonly createdAt: number
-  /** When a run last read the survey, or failed to read it. If none has tried: when it was queued, or when the run of now began. */
+  /** When a run last read the survey, or failed to read it. If none has tried: when it was queued, at the latest when this run began. */
   readonly since: Instant
   readonly urgency: number
 }
